@@ -1,0 +1,60 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Settings every Swift target is built with: Swift 6 mode, upcoming features on, any warning an error.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableExperimentalFeature("Lifetimes"),
+    .treatAllWarnings(as: .error),
+]
+
+/// Settings of the C shims: the same bar.
+let strictC: [CSetting] = [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]
+
+let package = Package(
+    name: "graine-transport",
+    products: [
+        .library(name: "Transport", targets: ["Transport"]),
+        .library(name: "ICELite", targets: ["ICELite"]),
+        .library(name: "TransportTestKit", targets: ["TransportTestKit"]),
+        .executable(name: "graine-transport-probe", targets: ["graine-transport-probe"]),
+        .executable(name: "transport-benchmarks", targets: ["transport-benchmarks"]),
+    ],
+    targets: [
+        // System libraries and what Glibc's module does not import.
+        .target(name: "CLinux", cSettings: strictC),
+        .target(
+            name: "COpenSSL", cSettings: strictC, linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
+        .target(name: "CSRTP", cSettings: strictC, linkerSettings: [.linkedLibrary("srtp2")]),
+        .target(name: "COpus", cSettings: strictC, linkerSettings: [.linkedLibrary("opus")]),
+
+        .target(name: "ICELite", dependencies: ["COpenSSL"], swiftSettings: strict),
+        .target(
+            name: "Transport", dependencies: ["ICELite", "CSRTP", "COpus", "COpenSSL", "CLinux"],
+            swiftSettings: strict),
+        .target(name: "TransportTestKit", dependencies: ["Transport", "ICELite", "CLinux"], swiftSettings: strict),
+        .executableTarget(
+            name: "graine-transport-probe", dependencies: ["Transport", "ICELite", "TransportTestKit"],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "transport-benchmarks",
+            dependencies: ["Transport", "ICELite", "TransportTestKit", "CSRTP", "COpenSSL"],
+            path: "Benchmarks/transport-benchmarks", swiftSettings: strict),
+
+        .testTarget(
+            name: "ICELiteTests", dependencies: ["ICELite"], resources: [.copy("Vectors")], swiftSettings: strict),
+        .testTarget(
+            name: "TransportTests", dependencies: ["Transport", "ICELite", "TransportTestKit", "COpenSSL", "CSRTP"],
+            resources: [.copy("Vectors")], swiftSettings: strict),
+        .testTarget(
+            name: "TransportTestKitTests", dependencies: ["TransportTestKit", "Transport", "ICELite"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ProbeTests", dependencies: ["graine-transport-probe", "TransportTestKit", "Transport", "ICELite"],
+            swiftSettings: strict),
+    ],
+    cLanguageStandard: .gnu11
+)

@@ -1,0 +1,1 @@
+/* Keeps CLinux a compiled C target; the shims stand beside it. */

@@ -1,0 +1,1 @@
+/* Keeps COpenSSL a compiled C target; the shims stand beside it. */

@@ -1,0 +1,3 @@
+#ifndef DTLS_SHIM_H
+#define DTLS_SHIM_H
+#endif

@@ -1,0 +1,3 @@
+#ifndef HASH_SHIM_H
+#define HASH_SHIM_H
+#endif

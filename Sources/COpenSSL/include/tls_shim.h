@@ -1,0 +1,3 @@
+#ifndef TLS_SHIM_H
+#define TLS_SHIM_H
+#endif

@@ -1,0 +1,1 @@
+/* Keeps COpus a compiled C target; the shims stand beside it. */

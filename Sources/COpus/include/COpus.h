@@ -1,0 +1,5 @@
+#ifndef COPUS_H
+#define COPUS_H
+#include <opus/opus.h>
+#include "opus_shim.h"
+#endif

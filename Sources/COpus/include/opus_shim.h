@@ -1,0 +1,3 @@
+#ifndef OPUS_SHIM_H
+#define OPUS_SHIM_H
+#endif

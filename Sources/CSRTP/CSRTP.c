@@ -1,0 +1,1 @@
+/* Keeps CSRTP a compiled C target; the shims stand beside it. */

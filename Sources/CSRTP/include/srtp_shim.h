@@ -1,0 +1,3 @@
+#ifndef SRTP_SHIM_H
+#define SRTP_SHIM_H
+#endif
