@@ -288,9 +288,11 @@ package struct ClientPolicy: Sendable {
             } else {
                 judgedAt = now
             }
-        case .selected(let selection) where selection.transport == .webrtc && (evidence.failure != nil || evidence.isLost):
+        case .selected(let selection)
+        where selection.transport == .webrtc && (evidence.failure != nil || evidence.isLost):
             fallBack(.mediaTimeout, .uplink, "the path was lost before the call was active", now)
-        case .active(let selection) where selection.transport == .webrtc && (evidence.isLost || evidence.failure != nil):
+        case .active(let selection)
+        where selection.transport == .webrtc && (evidence.isLost || evidence.failure != nil):
             pathLost(now: now)
         case .idle, .opening, .selected, .active, .ended: break
         }
