@@ -38,6 +38,7 @@ let package = Package(
         .target(name: "TransportTestKit", dependencies: ["Transport", "ICELite", "CLinux"], swiftSettings: strict),
         .executableTarget(
             name: "graine-transport-probe", dependencies: ["Transport", "ICELite", "TransportTestKit"],
+            resources: [.copy("Resources/speech.wav")],
             swiftSettings: strict),
         .executableTarget(
             name: "transport-benchmarks",

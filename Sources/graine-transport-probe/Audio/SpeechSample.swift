@@ -1,0 +1,18 @@
+internal import Foundation
+
+/// The recording that the self-test sends. It lies in the package's resources, beside the executable.
+enum SpeechSample {
+    /// The speech at 48 kHz, mono.
+    ///
+    /// - Throws: ``ProbeError/internalFailure(_:)`` when the resource is missing: the build was moved without it.
+    static func load() throws(ProbeError) -> [Int16] {
+        guard let url = Bundle.module.url(forResource: "speech", withExtension: "wav") else {
+            throw .internalFailure("the speech recording is missing beside the executable")
+        }
+        do throws(ProbeError) {
+            return try WAVFile.read(path: url.path).callSamples
+        } catch {
+            throw .internalFailure("the speech recording: \(error.message)")
+        }
+    }
+}
