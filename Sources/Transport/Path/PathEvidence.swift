@@ -23,6 +23,8 @@ package struct PathEvidence: Sendable, Equatable {
     package var lastPairAt: Instant?
     /// Checks sent, retransmissions included.
     package var checksSent = 0
+    /// When the first check was written.
+    package var firstCheckAt: Instant?
     /// Every pair had a send refused and nothing was ever answered: the refusal, as a sentence.
     package var everyPairRefused: String?
     /// All answers there were are errors.
