@@ -134,7 +134,19 @@ package struct MediaPath: ~Copyable {
     /// Whether media may be sent.
     package var isSecured: Bool { srtp != nil && !closed }
     /// The DTLS association's figures for reports; nil before there is one.
-    package var dtlsStatistics: DTLSStatistics? { dtls?.statistics }
+    package var dtlsStatistics: DTLSStatistics? {
+        switch dtls {
+        case .some(let session): session.statistics
+        case .none: nil
+        }
+    }
+
+    private var handshakeDeadline: Instant {
+        switch dtls {
+        case .some(let session): session.nextDeadline
+        case .none: .never
+        }
+    }
 
     // MARK: Datagrams in
 
@@ -217,7 +229,7 @@ package struct MediaPath: ~Copyable {
     package var nextDeadline: Instant {
         guard !closed else { return .never }
         var deadline = min(client?.nextDeadline ?? .never, lite?.nextDeadline ?? .never)
-        deadline = min(deadline, dtls?.nextDeadline ?? .never)
+        deadline = min(deadline, handshakeDeadline)
         if evidence.firstMediaAt != nil, !evidence.isLost, let lastHeardAt {
             deadline = min(deadline, lastHeardAt + silenceLimit)
         }

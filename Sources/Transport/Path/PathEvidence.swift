@@ -62,3 +62,15 @@ package struct PathVerdict: Sendable, Equatable {
     package var stage: FallbackStage
     package var detail: String
 }
+
+extension PathEvidence.Failure {
+    /// The handshake's failure as evidence.
+    init(_ failure: DTLSFailure) {
+        switch failure {
+        case .alert(let number): self = .alert(number)
+        case .fingerprintMismatch: self = .fingerprintMismatch
+        case .noSRTPProfile: self = .noSRTPProfile
+        case .protocolError(let words): self = .handshake(words)
+        }
+    }
+}

@@ -22,7 +22,7 @@ package struct RemotePathDescription: Sendable {
         }
         self.credentials = credentials
         isLite = media.isLite
-        supportsRenomination = media.iceOptions.contains("renomination")
+        supportsRenomination = media.isRenominating
         isActive = media.setup == .active
         fingerprints = media.fingerprints.compactMap { text in try? CertificateFingerprint(parsing: text) }
         guard !fingerprints.isEmpty else {
@@ -30,7 +30,7 @@ package struct RemotePathDescription: Sendable {
         }
         candidates = media.candidates.compactMap { text in try? ICECandidate(parsing: text) }
         endOfCandidates = media.endOfCandidates
-        ssrc = media.ssrc
+        ssrc = media.ssrc?.rawValue
     }
 }
 
