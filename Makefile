@@ -1,14 +1,23 @@
-# Thin wrappers of the scripts that CI calls.
-.PHONY: setup test lint format
+# Thin wrappers of Scripts/; CI calls the same ones.
+.PHONY: run test bench format lint docs setup
 
-setup:
-	@Scripts/setup.sh
+run: setup
+	@Scripts/selftest.sh
 
 test: setup
 	@Scripts/test.sh
 
-lint: setup
-	@Scripts/lint.sh
+bench: setup
+	@Scripts/bench.sh
 
 format:
 	@Scripts/format.sh
+
+lint:
+	@Scripts/lint.sh
+
+docs: setup
+	@Scripts/docs.sh
+
+setup:
+	@Scripts/setup.sh

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Formats every Swift file in place.
+# Formats all Swift sources in place.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-exec swift format --in-place --recursive Package.swift Sources Tests Benchmarks
+
+exec swift format -i -r -p Package.swift Sources Tests Benchmarks

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Every test, in a debug build of its own.
+# Runs all tests (debug). Arguments go to swift test, for example: --filter STUN, --sanitize=address with SCRATCH=.build-asan.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-exec swift test --disable-xctest --scratch-path .build "$@"
+
+exec swift test --disable-xctest --scratch-path "${SCRATCH:-.build}" "$@"

@@ -35,7 +35,8 @@ struct LevelCorrelation: Equatable, Sendable {
         let sent = SquareSums(original, step: stepSamples)
         let heard = SquareSums(returned, step: stepSamples)
         var result = LevelCorrelation(frameCount: 0)
-        guard let whole = bestDelay(sent, heard, frames: 0..<(original.count / frameSamples), near: nil, markers: markers)
+        guard
+            let whole = bestDelay(sent, heard, frames: 0..<(original.count / frameSamples), near: nil, markers: markers)
         else { return result }
         var pairs: [(sent: Double, heard: Double)] = []
         var delays: [Int] = []

@@ -8,22 +8,25 @@ struct MarkerDetector: Sendable {
         var expected: Int
         /// Those of them that were heard.
         var heard: Int
-        /// Sample positions of those heard (their beginning, to about 5 ms).
+        /// Sample positions of those heard (their beginning, to about 10 ms).
         var positions: [Int]
     }
 
     private static let sampleRate = EchoProcessor.sampleRate
     /// 40 ms: neighbours at ±60 Hz fall outside the Hann window's main lobe.
     private static let windowSamples = 1_920
-    /// 5 ms.
-    private static let hopSamples = 240
+    /// 10 ms.
+    private static let hopSamples = 480
     private static let hopsPerSecond = sampleRate / hopSamples
     /// How far from its second a marker may be: a jitter buffer that stretches moves it.
-    private static let toleranceHops = 40
+    private static let toleranceHops = 8
     /// Least and greatest share of the sent amplitude that counts.
     private static let amplitudeRange = 0.45...2.2
     /// The mean of the neighbours' amplitudes must stay below this share of the marker's.
     private static let neighbourShare = 0.6
+    /// 70 ms before and after a burst its amplitude must have fallen below this share: a vowel lasts longer.
+    private static let outsideShare = 0.6
+    private static let outsideHops = 7
 
     /// - Parameters:
     ///   - samples: What came back, 48 kHz mono, from the client's active on.
@@ -61,10 +64,16 @@ struct MarkerDetector: Sendable {
         guard samples.count >= windowSamples else { return [] }
         let window = (0..<windowSamples).map { 0.5 - 0.5 * cos(2 * Double.pi * Double($0) / Double(windowSamples)) }
         let sent = Double(EchoProcessor.markerPeak)
-        return (0...((samples.count - windowSamples) / hopSamples)).map { hop in
-            let start = hop * hopSamples
-            let share = amplitude(samples, start, window, 1_000) / sent
+        let shares = (0...((samples.count - windowSamples) / hopSamples)).map {
+            amplitude(samples, $0 * hopSamples, window, 1_000) / sent
+        }
+        return shares.indices.map { hop in
+            let share = shares[hop]
             guard amplitudeRange.contains(share) else { return 0 }
+            for outside in [hop - outsideHops, hop + outsideHops] where shares.indices.contains(outside) {
+                guard shares[outside] < share * outsideShare else { return 0 }
+            }
+            let start = hop * hopSamples
             let neighbours = [880.0, 940, 1_060, 1_120].map { amplitude(samples, start, window, $0) / sent }
             let mean = neighbours.reduce(0, +) / Double(neighbours.count)
             return mean < share * neighbourShare ? min(share, 1) : 0
@@ -90,7 +99,7 @@ struct MarkerDetector: Sendable {
     private static func bestPhase(_ scores: [Double]) -> Int {
         var sums = [Double](repeating: 0, count: hopsPerSecond)
         for (hop, score) in scores.enumerated() where hop >= hopsPerSecond { sums[hop % hopsPerSecond] += score }
-        // Smoothed over ±15 ms, as jitter moves single bursts.
+        // Smoothed over ±30 ms, as jitter moves single bursts.
         let smooth = sums.indices.map { centre in
             (-3...3).reduce(0.0) { $0 + sums[(centre + $1 + hopsPerSecond) % hopsPerSecond] }
         }

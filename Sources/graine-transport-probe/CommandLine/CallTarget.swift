@@ -34,7 +34,9 @@ enum CallTarget {
         if authority.first == "[" {
             guard let close = authority.firstIndex(of: "]") else { return nil }
             let host = String(authority[authority.index(after: authority.startIndex)..<close])
-            guard IPAddress(host)?.family == .v6, isPort(authority[authority.index(after: close)...]) else { return nil }
+            guard IPAddress(host)?.family == .v6, isPort(authority[authority.index(after: close)...]) else {
+                return nil
+            }
             return host
         }
         let host = authority.prefix { $0 != ":" }

@@ -38,6 +38,8 @@ enum ExitCode: Int32, Equatable, Sendable, CaseIterable {
         case nil: break
         }
         if report.isSelfTest {
+            // No port for the endpoint says nothing about the library.
+            if report.calls.contains(where: { $0.failure?.exitCode == .resource }) { return .resource }
             let wentWrong = report.calls.isEmpty || report.checks.contains { $0.status == .fail || $0.status == .error }
             if wentWrong { return .internalFailure }
             return report.verdict.level == .degraded && failOnWarn ? .warned : .good

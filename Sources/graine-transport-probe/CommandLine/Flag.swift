@@ -39,7 +39,9 @@ extension Flag {
     /// Every flag, in the order of `--help`.
     static let all: [Flag] = output + call + connection + judgement + serving + later
 
-    private static let placing: Set<ProbeCommand> = [.check, .call, .connect, .quality, .recover, .conform, .nat, .path]
+    private static let placing: Set<ProbeCommand> = [
+        .check, .call, .connect, .quality, .recover, .conform, .nat, .path,
+    ]
 
     private static let output: [Flag] = [
         Flag("--json", "FILE", "write the report as JSON; - is standard output") { (o, v) throws(ProbeError) in

@@ -36,5 +36,7 @@ enum HelpText {
 
 extension String {
     /// The text with spaces after it up to `width` characters; longer text stays whole.
-    func padding(to width: Int) -> String { count >= width ? self : self + String(repeating: " ", count: width - count) }
+    func padding(to width: Int) -> String {
+        count >= width ? self : self + String(repeating: " ", count: width - count)
+    }
 }

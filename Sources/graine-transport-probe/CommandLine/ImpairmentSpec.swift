@@ -76,7 +76,9 @@ struct ImpairmentSpec: Equatable, Sendable {
                 continue
             }
             if direction != "down" {
-                try (isLine ? spec.lineUp.set(name, value, path, isLine) : spec.packetsUp.set(name, value, path, isLine))
+                try
+                    (isLine
+                    ? spec.lineUp.set(name, value, path, isLine) : spec.packetsUp.set(name, value, path, isLine))
             }
             if direction != "up" {
                 try

@@ -41,7 +41,8 @@ enum KeyedItem {
     ) throws(ProbeError) -> Double {
         let isDecimal = text.allSatisfy { ("0"..."9").contains($0) || $0 == "." }
         guard isDecimal, let number = Double(text), range.contains(number) else {
-            throw .usage("\(option): \(name) must be a number from \(brief(range.lowerBound)) to \(brief(range.upperBound))")
+            throw .usage(
+                "\(option): \(name) must be a number from \(brief(range.lowerBound)) to \(brief(range.upperBound))")
         }
         return number
     }

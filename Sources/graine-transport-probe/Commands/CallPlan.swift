@@ -39,6 +39,7 @@ protocol EchoServing: Sendable {
     /// Serves until cancelled.
     ///
     /// - Parameter ready: Takes the line `READY line=… udp=… ca=FILE` once the ports are open.
-    func serve(_ options: ProbeOptions, key: String?, ready: @escaping @Sendable (String) -> Void)
+    func serve(
+        _ options: ProbeOptions, key: String?, ready: @escaping @Sendable (String) -> Void)
         async throws(ProbeError)
 }

@@ -49,13 +49,14 @@ struct ProbeRunner: Sendable {
         // Everything of this machine that the command needs is looked at before the first packet.
         for path in outputPaths(options) { try OutputFile.preflight(path: path) }
         let key = try KeyReader.read(options.key, environment: environment)
-        let audio: [Int16]
-        if let path = options.audio { audio = try WAVFile.read(path: path).callSamples } else { audio = try SpeechSample.load() }
-        let plans = plans(options, audio: audio, key: key, isSelfTest: isSelfTest)
-
+        // A given recording is read before anything is said: if it is broken, its error is the only line.
+        let given: [Int16]? =
+            if let path = options.audio { try WAVFile.read(path: path).callSamples } else { nil }
         let progress = Progress(style: progressStyle(options), sink: errorOutput)
-        progress.note(
-            isSelfTest ? "self-test: \(plans.count) calls" : "calling \(redactor.text(options.target ?? "an endpoint in this process"))")
+        let what = isSelfTest ? "self-test" : "calling \(options.target ?? "an endpoint in this process")"
+        progress.note(redactor.text(what))
+        let audio = if let given { given } else { try SpeechSample.load() }
+        let plans = plans(options, audio: audio, key: key, isSelfTest: isSelfTest)
         let interrupts = Interrupts()
         let run = CallRun(placer: placer, timeout: options.timeout, interrupts: interrupts.stream)
         let outcome = await run.run(plans, progress: progress)
@@ -96,7 +97,8 @@ struct ProbeRunner: Sendable {
     }
 
     private func write(_ report: Report, _ options: ProbeOptions, _ redactor: Redactor) throws(ProbeError) {
-        if let samples = report.calls.first?.recording, let path = options.record, report.calls.first?.wasActive == true {
+        if let samples = report.calls.first?.recording, let path = options.record, report.calls.first?.wasActive == true
+        {
             try WAVWriter.write(samples, sampleRate: Resampler.callSampleRate, path: path)
         }
         var textIsWanted = options.verbosity != .quiet
@@ -121,7 +123,9 @@ struct ProbeRunner: Sendable {
         let nothingToShow = !report.isSelfTest && report.abort == nil && !report.calls.contains(where: \.wasActive)
         if textIsWanted, !nothingToShow {
             let useColor = options.color && Console.outputIsTerminal
-            output(redactor.text(HumanReport(report: report, useColor: useColor, verbose: options.verbosity == .verbose).text))
+            output(
+                redactor.text(
+                    HumanReport(report: report, useColor: useColor, verbose: options.verbosity == .verbose).text))
         }
     }
 

@@ -86,34 +86,48 @@ extension CallResult {
         section.add("loss_pct", media.lossPercent)
         section.add("duplicate", media.duplicate)
         section.add("reordered", media.reordered)
-        section.add("burst", [
-            "count": media.burstCount.map(JSONValue.integer) ?? .null,
-            "max_packets": media.burstMaxPackets.map(JSONValue.integer) ?? .null,
-        ])
+        section.add(
+            "burst",
+            [
+                "count": media.burstCount.map(JSONValue.integer) ?? .null,
+                "max_packets": media.burstMaxPackets.map(JSONValue.integer) ?? .null,
+            ])
         section.add("jitter_ms", media.jitter)
-        section.add("rtt", [
-            "min": .measured(media.rtt.minimum), "avg": .measured(media.rtt.average), "p50": .measured(media.rtt.p50),
-            "p95": .measured(media.rtt.p95), "max": .measured(media.rtt.maximum),
-        ])
+        section.add(
+            "rtt",
+            [
+                "min": .measured(media.rtt.minimum), "avg": .measured(media.rtt.average),
+                "p50": .measured(media.rtt.p50),
+                "p95": .measured(media.rtt.p95), "max": .measured(media.rtt.maximum),
+            ])
         section.add("concealed_pct", media.concealedPercent)
-        section.add("playout_delay_ms", [
-            "p50": .measured(media.playoutDelay.p50), "p95": .measured(media.playoutDelay.p95),
-        ])
-        section.add("mouth_to_ear_ms", [
-            "p50": .measured(media.mouthToEar.p50), "p95": .measured(media.mouthToEar.p95),
-        ])
+        section.add(
+            "playout_delay_ms",
+            [
+                "p50": .measured(media.playoutDelay.p50), "p95": .measured(media.playoutDelay.p95),
+            ])
+        section.add(
+            "mouth_to_ear_ms",
+            [
+                "p50": .measured(media.mouthToEar.p50), "p95": .measured(media.mouthToEar.p95),
+            ])
         section.add("longest_gap_ms", media.longestGap)
         let marker = returned?.marker
-        section.add("marker", [
-            "expected": marker.map { .integer($0.expected) } ?? .null,
-            "heard": marker.map { .integer($0.heard) } ?? .null,
-        ])
-        section.add("mos", media.mos.flatMap { mos in
-            media.mosModel.map { ["value": .measured(mos), "model": .string($0)] }
-        } ?? .null)
+        section.add(
+            "marker",
+            [
+                "expected": marker.map { .integer($0.expected) } ?? .null,
+                "heard": marker.map { .integer($0.heard) } ?? .null,
+            ])
+        section.add(
+            "mos",
+            media.mos.flatMap { mos in
+                media.mosModel.map { ["value": .measured(mos), "model": .string($0)] }
+            } ?? .null)
         let levels = returned?.levels
         section.add("level_correlation", levels?.correlation, because: "nothing to compare came back")
-        section.add("frames_present_pct", levels?.presentShare.map { $0 * 100 }, because: "nothing to compare came back")
+        section.add(
+            "frames_present_pct", levels?.presentShare.map { $0 * 100 }, because: "nothing to compare came back")
         section.add("echo_delay_ms", levels?.delayMilliseconds, because: "nothing to compare came back")
         return section.json
     }

@@ -18,8 +18,11 @@ struct HumanReport: Sendable {
     }
 
     private var title: String {
-        let what = report.isSelfTest ? "self-test, endpoint in this process" : "call to \(report.target ?? "an endpoint in this process")"
-        return "\(HelpText.programName) \(HelpText.version) · \(what) · \(number(report.elapsedMilliseconds / 1_000, 1)) s"
+        let what =
+            report.isSelfTest
+            ? "self-test, endpoint in this process" : "call to \(report.target ?? "an endpoint in this process")"
+        return
+            "\(HelpText.programName) \(HelpText.version) · \(what) · \(number(report.elapsedMilliseconds / 1_000, 1)) s"
     }
 
     private struct Row {
@@ -39,8 +42,10 @@ struct HumanReport: Sendable {
             row("transport") { $0.transport?.rawValue }, row("fallback reason") { $0.fallback?.reason },
             row("  at stage") { $0.fallback.map { "\($0.stage), \(number($0.elapsedMilliseconds)) ms" } },
             row("line: tcp") { milliseconds($0.setup.tcp) }, row("      tls") { milliseconds($0.setup.tls) },
-            row("      hello") { milliseconds($0.setup.hello) }, row("      welcome") { milliseconds($0.setup.welcome) },
-            row("path: first check") { milliseconds($0.setup.firstCheck) }, row("      ice") { milliseconds($0.setup.ice) },
+            row("      hello") { milliseconds($0.setup.hello) },
+            row("      welcome") { milliseconds($0.setup.welcome) },
+            row("path: first check") { milliseconds($0.setup.firstCheck) },
+            row("      ice") { milliseconds($0.setup.ice) },
             row("      dtls") { milliseconds($0.setup.dtls) }, row("first audio") { milliseconds($0.setup.firstAudio) },
             row("active") { milliseconds($0.setup.active) },
             row("packets sent/received") { call in

@@ -15,7 +15,8 @@ struct Judge: Sendable {
         guard call.failure == nil, call.wasActive else { return checks }
         checks.append(carriageCheck(call))
         checks.append(threshold(call, "rtt", "round trip", call.media.rtt.p50, thresholds.rttMilliseconds, "rtt_high"))
-        checks.append(threshold(call, "jitter", "jitter", call.media.jitter, thresholds.jitterMilliseconds, "jitter_high"))
+        checks.append(
+            threshold(call, "jitter", "jitter", call.media.jitter, thresholds.jitterMilliseconds, "jitter_high"))
         checks.append(threshold(call, "loss", "loss", call.media.lossPercent, thresholds.lossPercent, "loss_high"))
         checks += echoChecks(call)
         return checks
@@ -36,7 +37,8 @@ struct Judge: Sendable {
             } else {
                 bad.isEmpty ? .good : .degraded
             }
-        return Report.Verdict(level: level, codes: codes, advice: codes.compactMap { ReasonCatalogue.entry($0)?.advice })
+        return Report.Verdict(
+            level: level, codes: codes, advice: codes.compactMap { ReasonCatalogue.entry($0)?.advice })
     }
 
     private func lineCheck(_ call: CallResult) -> Report.Check {

@@ -11,7 +11,8 @@ enum ReportSchema {
             .init(
                 key: "verdict",
                 value: object([
-                    "level": words(Report.Level.allCases.map(\.rawValue)), "codes": list(string), "advice": list(string),
+                    "level": words(Report.Level.allCases.map(\.rawValue)), "codes": list(string),
+                    "advice": list(string),
                 ])), .init(key: "checks", value: list(reference("check"))),
             .init(key: "calls", value: list(reference("named_call"))),
         ]
@@ -20,7 +21,8 @@ enum ReportSchema {
         return [
             "$schema": "https://json-schema.org/draft/2020-12/schema", "$id": .string("urn:" + Report.schema),
             "title": "Report of graine-transport-probe",
-            "description": "Additive changes only. Unknown is null and named in unknown_because. Times in milliseconds.",
+            "description":
+                "Additive changes only. Unknown is null and named in unknown_because. Times in milliseconds.",
             "type": "object", "properties": .object(properties), "required": .array(required), "$defs": definitions,
         ]
     }
