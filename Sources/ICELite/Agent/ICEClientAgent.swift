@@ -29,7 +29,7 @@ package struct ICEClientAgent: Machine {
     let timing: ICETiming
     let localUfrag: [UInt8]
     let localKey: STUNKey
-    let tieBreaker: UInt64
+    var tieBreaker: UInt64
     var randomness: Randomness
     var remote: Remote?
 
