@@ -1,7 +1,7 @@
 /// Every interval of the ICE agents, with the sentence that fixes it.
 package struct ICETiming: Hashable, Sendable {
-    /// First interval between checks of a pair, before anything was answered. RFC 8445 §14.3 asks for 500 ms at least; we
-    /// go below it on purpose, as each repeat is a transaction of its own and the number of pairs is small.
+    /// First interval between checks of a pair, before anything was answered. RFC 8445 §14.3 asks for 500 ms at least;
+    /// we go below it on purpose, as each repeat is a transaction of its own and the number of pairs is small.
     package var initialRetransmission: Nanoseconds = .milliseconds(250)
     /// Highest interval before the first answer: the doubling of RFC 8489 §6.2.1 stops here.
     package var unansweredRetransmissionCap: Nanoseconds = .milliseconds(500)
@@ -9,7 +9,8 @@ package struct ICETiming: Hashable, Sendable {
     package var minimumRetransmission: Nanoseconds = .milliseconds(100)
     /// Highest interval once something was answered.
     package var retransmissionCap: Nanoseconds = .seconds(2)
-    /// Ta between the first checks of pairs. RFC 8445 §14.2: 50 ms by default, another value may be used, not under 5 ms.
+    /// Ta between the first checks of pairs. RFC 8445 §14.2: 50 ms by default, another value may be used, not under 5
+    /// ms.
     package var firstCheckPacing: Nanoseconds = .milliseconds(20)
     /// Ta between all other checks: the default of RFC 8445 §14.2.
     package var pacing: Nanoseconds = .milliseconds(50)
