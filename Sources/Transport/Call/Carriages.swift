@@ -1,4 +1,4 @@
-package import ICELite
+internal import ICELite
 
 /// The two carriages of a call and the one RTP stream that travels on them: who may send where, and what is taken from where.
 ///
@@ -11,6 +11,8 @@ struct Carriages: ~Copyable {
     var path: MediaPath?
     var media: CallMedia
     var rtcp: RTCPReporter
+    /// One packet to work in.
+    private let scratch = PacketPool(size: 1)
 
     /// The carriage in force; nil before the first select.
     private(set) var inForce: TransportKind?
@@ -61,6 +63,42 @@ struct Carriages: ~Copyable {
         isActive = false
     }
 
+    // MARK: The path's description
+
+    mutating func setRemote(_ remote: RemotePathDescription, now: Instant) throws(PathError) {
+        try path?.setRemote(remote, now: now)
+    }
+
+    mutating func addRemoteCandidate(_ candidate: ICECandidate, now: Instant) {
+        path?.addRemoteCandidate(candidate, now: now)
+    }
+
+    mutating func remoteEndOfCandidates(now: Instant) { path?.remoteEndOfCandidates(now: now) }
+
+    /// What the path can tell of itself; nil without one.
+    var evidence: PathEvidence? {
+        switch path {
+        case .some(let path): path.evidence
+        case .none: nil
+        }
+    }
+
+    /// Bytes that wait for the line.
+    var queuedLineBytes: Int {
+        switch line {
+        case .some(let line): line.queuedBytes
+        case .none: 0
+        }
+    }
+
+    /// The line has said its last, or there is none.
+    var isLineFinished: Bool {
+        switch line {
+        case .some(let line): line.isFinished
+        case .none: true
+        }
+    }
+
     // MARK: In
 
     /// An RTP packet came on `kind`, decrypted. True when it is the peer's audio, decodes, and counts as heard there.
@@ -95,14 +133,21 @@ struct Carriages: ~Copyable {
         }
     }
 
+    /// A binary message of the line's. True when it was the peer's audio and counts as heard there.
+    mutating func receiveLinePacket(_ range: Range<Int>, now: Instant) -> Bool {
+        guard var packet = scratch.take() else { return false }
+        line?.copy(range, into: &packet)
+        return !isRTCP(packet.bytes) && receiveAudio(packet.bytes, on: .websocket, now: now)
+    }
+
     /// The path has its keys: what waited for them is taken now. True when something of it was heard.
-    mutating func takeParkedMedia(scratch packet: inout Packet, now: Instant) -> Bool {
+    mutating func takeParkedMedia(now: Instant) -> Bool {
+        guard var packet = scratch.take() else { return false }
         var heard = false
         rtcp.start(now: now)
         while let from = path?.nextParkedMedia(into: &packet, now: now) {
             heard = receiveDatagram(&packet, path: from, now: now) || heard
         }
-        packet.count = 0
         return heard
     }
 

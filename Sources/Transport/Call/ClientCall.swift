@@ -47,7 +47,7 @@ package struct ClientCall: ~Copyable {
     var reported = TransportState.idle
 
     /// When the call reached its stages.
-    package private(set) var timings = SetupInstants()
+    package var timings = SetupInstants()
     /// Messages of the peer's that were ignored, and why nothing else came of them.
     package private(set) var ignoredMessages = 0
 
@@ -108,12 +108,10 @@ extension ClientCall {
     }
 
     /// Bytes came on the line.
-    ///
-    /// - Parameter packet: an empty packet to work in.
-    package mutating func receiveLine(_ bytes: borrowing RawSpan, scratch packet: inout Packet, now: Instant) {
+    package mutating func receiveLine(_ bytes: borrowing RawSpan, now: Instant) {
         policy.lineHeardAt = now
         carriages.line?.receive(bytes, now: now)
-        settle(scratch: &packet, now: now)
+        settle(now: now)
     }
 
     /// The peer's end of the byte stream is closed.
@@ -129,7 +127,7 @@ extension ClientCall {
     /// A datagram came on `path`; `packet` is consumed or decrypted in place.
     package mutating func receive(_ packet: inout Packet, path: NetworkPath, now: Instant) {
         if carriages.receiveDatagram(&packet, path: path, now: now) { heard(on: .webrtc, now: now) }
-        settle(scratch: &packet, now: now)
+        settle(now: now)
     }
 
     /// A send on `path` was refused, by this machine or by ICMP.
@@ -225,11 +223,157 @@ extension ClientCall {
     mutating func send(_ message: ControlMessage) { carriages.line?.sendText(message.encoded().span.bytes) }
 
     /// Lets what happened inside reach the policy and the policy's effects reach the carriages, until nothing moves.
-    mutating func settle(now: Instant) { settle(scratch: nil, now: now) }
-
-    mutating func settle(scratch packet: inout Packet, now: Instant) {
-        pumpLine(scratch: &packet, now: now)
-        pumpPath(scratch: &packet, now: now)
+    mutating func settle(now: Instant) {
+        pumpLine(now: now)
+        pumpPath(now: now)
         applyEffects(now: now)
+        if state != reported {
+            reported = state
+            events.append(.stateChanged(reported))
+        }
+    }
+
+    mutating func pumpLine(now: Instant) {
+        while let event = carriages.line?.pollEvent() {
+            switch event {
+            case .opened:
+                timings.upgraded = now
+                carriages.line?.isUrgent = true
+                sendHello(now: now)
+            case .text(let range): handle(text: carriages.line?.copyBytes(range) ?? [], now: now)
+            case .binary(let range):
+                if carriages.receiveLinePacket(range, now: now) { heard(on: .websocket, now: now) }
+            case .textTooLarge: send(.error(LineError(code: LineErrorCode.messageTooLarge.rawValue, message: nil)))
+            case .refused(let refusal):
+                policy.lineRefused(
+                    refusal.status == nil ? refusal.message : CallMessage.refused(status: refusal.status), now: now)
+            case .closed(let code, let reason): lineClosed(code: code, reason: reason, now: now)
+            case .upgradeRequested: break
+            }
+        }
+    }
+
+    func isRefusal(_ code: UInt16) -> Bool { timings.welcome == nil && (4_400...4_599).contains(code) }
+
+    mutating func lineClosed(code: UInt16, reason: String, now: Instant) {
+        if isRefusal(code) { return policy.lineRefused(CallMessage.refused(status: Int(code)), now: now) }
+        policy.lineClosed(now: now)
+    }
+
+    mutating func handle(text: [UInt8], now: Instant) {
+        let decoded: ControlMessage.Decoded
+        do throws(ControlMessage.DecodeError) {
+            decoded = try ControlMessage.decode(text)
+        } catch {
+            // The server's fault costs it the message, not the call.
+            ignoredMessages += 1
+            return
+        }
+        switch decoded {
+        case .application:
+            guard timings.welcome != nil, events.count < limits.queuedMessages else { return ignoredMessages += 1 }
+            events.append(.message(text))
+        case .unknown: ignoredMessages += 1
+        case .transport(let message): handle(message, now: now)
+        }
+    }
+
+    mutating func handle(_ message: ControlMessage, now: Instant) {
+        switch message {
+        case .welcome(let welcome): handle(welcome, now: now)
+        case .candidate(let candidate):
+            if candidate.endOfCandidates == true { return carriages.remoteEndOfCandidates(now: now) }
+            guard let text = candidate.candidate, let parsed = try? ICECandidate(parsing: text) else { return }
+            carriages.addRemoteCandidate(parsed, now: now)
+        case .selected(let selected):
+            policy.acknowledged(epoch: selected.epoch, heard: selected.heard, now: now)
+        case .fallback(let request):
+            policy.serverRequestedWebSocket(
+                word: [request.word, request.detail].compactMap(\.self).joined(separator: ": "), now: now)
+        case .bye(let bye): policy.byeReceived(isFailure: bye.by == "failure", message: bye.message, now: now)
+        case .error, .hello, .select: ignoredMessages += 1
+        }
+    }
+
+    mutating func handle(_ welcome: Welcome, now: Instant) {
+        guard timings.welcome == nil, state == .connecting else { return ignoredMessages += 1 }
+        timings.welcome = now
+        if let payloadType = welcome.audio?.opusPayloadType { carriages.media.setPayloadType(payloadType) }
+        policy.welcomed(applyAnswer(welcome, now: now), now: now)
+    }
+
+    /// Starts the media path by welcome's answer, and says what the answer is worth.
+    mutating func applyAnswer(_ welcome: Welcome, now: Instant) -> ClientPolicy.WelcomePath {
+        if welcome.callAudio == CallAudio.standard.rawValue { return .standard }
+        if let declined = welcome.webrtcDeclined { return .declined(word: declined.word, detail: declined.detail) }
+        guard let answer = welcome.webrtc, let localMedia else { return .none }
+        do {
+            let media = try RemoteMedia(answer: answer.sdp, to: localMedia)
+            carriages.media.setPayloadType(media.opusPayloadType)
+            try carriages.setRemote(try RemotePathDescription(media), now: now)
+            return .answer
+        } catch {
+            return .unusable("\(error)")
+        }
+    }
+
+    mutating func pumpPath(now: Instant) {
+        while let event = carriages.path?.pollEvent() {
+            switch event {
+            case .secured:
+                timings.secured = now
+                if carriages.takeParkedMedia(now: now) { heard(on: .webrtc, now: now) }
+            case .closedByPeer: policy.pathClosedByPeer(now: now)
+            case .selected: break
+            }
+        }
+        guard carriages.path != nil, let evidence = carriages.evidence else { return }
+        timings.firstCheck = evidence.firstCheckAt
+        timings.firstAnswer = evidence.firstAnswerAt
+        if evidence != policy.evidence { policy.pathChanged(evidence, now: now) }
+    }
+
+    mutating func heard(on kind: TransportKind, now: Instant) {
+        if timings.firstAudio == nil { timings.firstAudio = now }
+        policy.heard(on: kind, now: now)
+        // The peer's report on our stream says that it hears us, too.
+        if kind == .webrtc, carriages.rtcp.remote != nil {
+            policy.acknowledged(epoch: policy.epoch, heard: true, now: now)
+        }
+    }
+
+    mutating func applyEffects(now: Instant) {
+        while let effect = policy.pollEffect() {
+            switch effect {
+            case .select(let epoch, let transport, let fallback, let isRepeat):
+                send(.select(Select(epoch: epoch, transport: transport, fallback: fallback)))
+                guard !isRepeat else { continue }
+                carriages.select(transport, now: now)
+                events.append(.transportChanged(transport, fallback))
+                if transport == .websocket, carriages.takeParked(now: now) { heard(on: .websocket, now: now) }
+            case .closePath:
+                carriages.closePath(now: now)
+                events.append(.pathClosed)
+            case .activated:
+                timings.active = now
+                carriages.activate(now: now)
+                carriages.line?.isUrgent = false
+            case .transportChanged: break
+            case .ended(let outcome, let bye): end(outcome, bye: bye, now: now)
+            }
+        }
+    }
+
+    mutating func end(_ outcome: CallOutcome, bye: ClientPolicy.Bye?, now: Instant) {
+        if let bye, timings.hello != nil {
+            switch bye {
+            case .client: send(.bye(Bye(by: "client")))
+            case .failure(let message): send(.bye(Bye(by: "failure", message: message)))
+            }
+        }
+        carriages.line?.close(code: CloseCode.normal.rawValue, reason: "", now: now)
+        carriages.end(now: now)
+        events.append(.pathClosed)
+        events.append(.ended(outcome))
     }
 }
