@@ -82,7 +82,8 @@ extension FixedDelayJitterBuffer {
             return delay >= delays.target || madeUp >= gap + AudioFormat.samplesPerSecond
                 ? .decode : .comfort(holdsClock: false)
         }
-        return madeUp >= gap ? .decode : .conceal
+        // Given up once its time is over and all copies have had their chance; what that costs brings D to the target.
+        return madeUp >= gap && delay >= delays.target - Self.quietMargin ? .decode : .conceal
     }
 
     private mutating func discardDown(to limit: Nanoseconds, now: Instant) {

@@ -109,6 +109,13 @@ package struct OpusEncoder: ~Copyable {
             && graine_opus_set_vbr(state, settings.isVariableBitRate ? 1 : 0) == OPUS_OK
     }
 
+    private static func takes(_ sampleCount: Int) -> Bool {
+        switch sampleCount {
+        case 120, 240, 480, 960, 1_920, 2_880: true
+        default: false
+        }
+    }
+
     /// Encodes one frame and appends the packet. Does not allocate.
     ///
     /// - Parameter pcm: 120, 240, 480, 960, 1,920 or 2,880 samples of 48 kHz mono.
@@ -118,7 +125,7 @@ package struct OpusEncoder: ~Copyable {
     package mutating func encode(
         _ pcm: UnsafeBufferPointer<Int16>, into out: inout OutputRawSpan
     ) throws(OpusError) -> Int {
-        guard let samples = pcm.baseAddress, [120, 240, 480, 960, 1_920, 2_880].contains(pcm.count) else {
+        guard let samples = pcm.baseAddress, Self.takes(pcm.count) else {
             throw .badFrameSize
         }
         let state = state
