@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// Brings a whole recording to 48 kHz: a windowed sinc, read from a finely divided table. Not for the packet path.
-enum Resampler {
+enum RecordingResampler {
     /// The rate of every call.
     static let callSampleRate = 48_000
 
@@ -57,5 +57,5 @@ enum Resampler {
 
 extension WAVFile {
     /// The recording as a call takes it: 48 kHz, mono, 16 bit.
-    var callSamples: [Int16] { Resampler.callSamples(samples, sampleRate: sampleRate) }
+    var callSamples: [Int16] { RecordingResampler.callSamples(samples, sampleRate: sampleRate) }
 }
