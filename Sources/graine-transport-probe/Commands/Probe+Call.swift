@@ -163,7 +163,10 @@ struct LiveEchoServer: EchoServing {
                 var echo: Task<Void, Never>?
                 for await event in call.events {
                     guard case .stateChanged(.active) = event, echo == nil else { continue }
-                    echo = Task { await EchoPump(received: call.received, send: call.send).run() }
+                    echo = Task {
+                        var pump = EchoPump(received: call.received, send: call.send)
+                        await pump.run()
+                    }
                 }
                 echo?.cancel()
             }
