@@ -96,7 +96,8 @@ extension ICEClientAgent {
         emit(.selected(path))
     }
 
-    /// Our address as the peer sees it, when it is none of ours (RFC 8445 §7.2.5.3.1). Sends go on leaving from the base.
+    /// Our address as the peer sees it, when it is none of ours (RFC 8445 §7.2.5.3.1). Sends go on leaving from the
+    /// base.
     private mutating func learnReflexive(_ mapped: SocketAddress, path: NetworkPath) {
         let isKnown =
             localCandidates.contains { $0.address == mapped } || reflexiveCandidates.contains { $0.address == mapped }

@@ -1,8 +1,9 @@
 /// The client's ICE agent: full, controlling (RFC 8445). Checks pairs, chooses the first valid one, keeps consent.
 ///
-/// Confined to its owner. Only answers and checks are written, through `pollTransmit`; nothing is sent before the remote
-/// credentials are known, and nothing after `end` or after consent expired. Every check is a transaction of its own, also
-/// one that repeats another: so each answer gives an exact round trip, and an answer that comes late still counts.
+/// Confined to its owner. Only answers and checks are written, through `pollTransmit`; nothing is sent before the
+/// remote credentials are known, and nothing after `end` or after consent expired. Every check is a transaction of its
+/// own, also one that repeats another: so each answer gives an exact round trip, and an answer that comes late still
+/// counts.
 package struct ICEClientAgent: Machine {
     /// What the owner should know.
     package enum Event: Hashable, Sendable {
@@ -29,7 +30,7 @@ package struct ICEClientAgent: Machine {
     let timing: ICETiming
     let localUfrag: [UInt8]
     let localKey: STUNKey
-    let tieBreaker: UInt64
+    var tieBreaker: UInt64
     var randomness: Randomness
     var remote: Remote?
 

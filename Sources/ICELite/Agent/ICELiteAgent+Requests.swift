@@ -52,7 +52,8 @@ extension ICELiteAgent {
         return .accepted
     }
 
-    /// The index of the tuple for `path`, made if it is new; the least recently authenticated unselected one makes room.
+    /// The index of the tuple for `path`, made if it is new; the least recently authenticated unselected one makes
+    /// room.
     private mutating func authenticate(_ path: NetworkPath, now: Instant) -> Int {
         if let index = tuples.firstIndex(where: { $0.path == path }) {
             tuples[index].lastRequestAt = now
@@ -73,8 +74,8 @@ extension ICELiteAgent {
         return tuples.count - 1
     }
 
-    /// With NOMINATION the highest wins: at 1 the first tuple stays, from 2 on the newest. Without it each USE-CANDIDATE
-    /// selects (RFC 8445 §8.2, priority plays no part). Before any nomination the first tuple is used.
+    /// With NOMINATION the highest wins: at 1 the first tuple stays, from 2 on the newest. Without it each
+    /// USE-CANDIDATE selects (RFC 8445 §8.2, priority plays no part). Before any nomination the first tuple is used.
     private mutating func select(_ tuple: Tuple, _ message: borrowing STUNMessage) {
         if let nomination = message.nomination, nomination > 0 {
             let selectedOrder = tuples.first { $0.path == selectedPath }?.order ?? 0

@@ -1,23 +1,23 @@
 /// Every interval of the ICE agents, with the sentence that fixes it.
 package struct ICETiming: Hashable, Sendable {
-    /// First retransmission interval of a check, before anything was answered. RFC 8445 §14.3: "the RTO […] SHOULD be
-    /// configurable and SHOULD have a default of 500 ms"; a call cannot wait that long.
+    /// First interval between checks of a pair, before anything was answered. RFC 8445 §14.3 asks for 500 ms at least;
+    /// we go below it on purpose, as each repeat is a transaction of its own and the number of pairs is small.
     package var initialRetransmission: Nanoseconds = .milliseconds(250)
     /// Highest interval before the first answer: the doubling of RFC 8489 §6.2.1 stops here.
     package var unansweredRetransmissionCap: Nanoseconds = .milliseconds(500)
-    /// Lowest interval once the round trip is known; above it 2 × RTT (RFC 8489 §6.2.1: an estimate of the RTT).
+    /// Lowest interval once the round trip is known; above it, 2 × RTT (RFC 8489 §6.2.1 wants an estimate of the RTT).
     package var minimumRetransmission: Nanoseconds = .milliseconds(100)
     /// Highest interval once something was answered.
     package var retransmissionCap: Nanoseconds = .seconds(2)
-    /// Ta between the first checks of pairs. RFC 8445 §14.2: below 50 ms is for agents that know it is safe; at most 64
-    /// checks of about 100 bytes are.
+    /// Ta between the first checks of pairs. RFC 8445 §14.2: 50 ms by default, another value may be used, not under 5
+    /// ms.
     package var firstCheckPacing: Nanoseconds = .milliseconds(20)
-    /// Ta between all other checks. RFC 8445 §14.2: "agents SHOULD use a Ta value […] of 50 milliseconds".
+    /// Ta between all other checks: the default of RFC 8445 §14.2.
     package var pacing: Nanoseconds = .milliseconds(50)
-    /// RFC 7675 §5.1: the consent interval is 5 s, each randomised between 0.8 and 1.2 of it.
+    /// Consent checks: RFC 7675 §5.1 has one each 5 s, each interval randomised between 0.8 and 1.2 of it.
     package var consentInterval: Nanoseconds = .seconds(5)
-    /// RFC 7675 §5.1: "Consent expires after 30 seconds" without a valid answer. A lite agent counts from the last
-    /// authenticated request on the tuple.
+    /// Consent ends 30 s after the last valid answer (RFC 7675 §5.1). A lite agent counts from the last authenticated
+    /// request on the tuple.
     package var consentExpiry: Nanoseconds = .seconds(30)
 
     package init() {}

@@ -2,7 +2,8 @@ extension ICECandidate {
     /// Longest attribute that is read, bytes.
     package static let maximumTextLength = 1_024
 
-    /// Reads `candidate:…` or `a=candidate:…`, with or without a line end (RFC 8839 §5.1). The transport is compared in any case.
+    /// Reads `candidate:…` or `a=candidate:…`, with or without a line end (RFC 8839 §5.1). The transport is compared in
+    /// any case.
     ///
     /// - Throws: `.skip` for what is well-formed and not for us, `.malformed` for what is neither.
     package init(parsing text: String) throws(ICECandidateError) {

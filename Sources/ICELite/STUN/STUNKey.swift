@@ -4,7 +4,8 @@ internal import COpenSSL
 package struct STUNKey: Hashable, Sendable {
     let bytes: [UInt8]
 
-    /// Short-term credentials: the password itself (RFC 8489 §9.1.1). ICE passwords are ASCII: SASLprep changes nothing.
+    /// Short-term credentials: the password itself (RFC 8489 §9.1.1). ICE passwords are ASCII: SASLprep changes
+    /// nothing.
     package init(password: String) { bytes = Array(password.utf8) }
 
     /// Long-term credentials: MD5 of `username:realm:password` (RFC 8489 §9.2.2).

@@ -154,7 +154,8 @@ extension STUNMessage {
         return difference == 0
     }
 
-    /// USERNAME is `local:remote`, as a request to us has it (RFC 8445 §7.2.2); with `remote` nil only the first half counts.
+    /// USERNAME is `local:remote`, as a request to us has it (RFC 8445 §7.2.2); with `remote` nil only the first half
+    /// counts.
     package func isAddressed(to local: [UInt8], from remote: [UInt8]?) -> Bool {
         guard let range = usernameRange, range.count > local.count else { return false }
         let colon = range.lowerBound + local.count

@@ -57,7 +57,8 @@ package struct STUNMessage: ~Escapable {
     /// Comprehension-required attributes that we do not know.
     package internal(set) var unknown = STUNUnknownAttributes()
 
-    /// The first byte and the cookie say STUN: what a demultiplexer asks (RFC 7983 §7, RFC 8489 §6.3). Does not allocate.
+    /// The first byte and the cookie say STUN: what a demultiplexer asks (RFC 7983 §7, RFC 8489 §6.3). Does not
+    /// allocate.
     package static func isSTUN(_ bytes: borrowing RawSpan) -> Bool {
         bytes.byteCount >= headerSize && bytes.bigEndian(at: 0, as: UInt8.self) < 4
             && bytes.bigEndian(at: 4, as: UInt32.self) == magicCookie

@@ -51,8 +51,8 @@ package struct STUNUsernameFragment: Hashable, Sendable, CustomStringConvertible
 
 /// The local ufrag (what stands before the colon of USERNAME) of a Binding request, nothing of it verified.
 ///
-/// For routing on a port that many calls share. Nil for anything but a well-formed Binding request with a USERNAME whose
-/// first half has 1…32 bytes. Does not allocate.
+/// For routing on a port that many calls share. Nil for anything but a well-formed Binding request with a USERNAME
+/// whose first half has 1…32 bytes. Does not allocate.
 package func stunUsernameFragment(of bytes: borrowing RawSpan) -> STUNUsernameFragment? {
     guard STUNMessage.isSTUN(bytes), bytes.bigEndian(at: 0, as: UInt16.self) == 0x0001 else { return nil }
     var offset = STUNMessage.headerSize

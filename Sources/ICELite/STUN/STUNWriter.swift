@@ -23,7 +23,8 @@ package struct STUNWriter {
         out.append(transactionID.low.bigEndian, as: UInt32.self)
     }
 
-    /// Appends the attribute's header and sets the message's length; the value of `length` bytes is the caller's to write.
+    /// Appends the attribute's header and sets the message's length; the value of `length` bytes is the caller's to
+    /// write.
     private func open(_ type: STUNAttributeType, length: Int, into out: inout OutputRawSpan) throws(STUNError) {
         let padded = (length + 3) & ~3
         let total = out.byteCount - start - STUNMessage.headerSize + 4 + padded

@@ -1,4 +1,4 @@
-internal import ICELite
+package import ICELite
 
 /// Why a text is no URL of a call line.
 package enum CallLineURLError: Error, Hashable, Sendable, CustomStringConvertible {

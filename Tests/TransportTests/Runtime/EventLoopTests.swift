@@ -79,6 +79,33 @@ struct EventLoopTests {
         }
     }
 
+    @Test func aDescriptorNumberUsedAgainInTheSameWakeUpDoesNotInheritWhatWasReportedOfTheOldOne() async throws {
+        try await withLoop { loop in
+            var pair: [Int32] = [-1, -1]
+            #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
+            let descriptors = pair
+            let calls = Happenings<String>()
+            try await loop.run {
+                Result {
+                    for (fd, other) in [(descriptors[0], descriptors[1]), (descriptors[1], descriptors[0])] {
+                        try loop.register(fd, interest: .writable) { _ in
+                            calls.add("first")
+                            loop.unregister(fd)
+                            loop.unregister(other)
+                            // Nothing to read in it, so nothing to be told.
+                            try? loop.register(other, interest: .readable) { _ in calls.add("inherited") }
+                        }
+                    }
+                }
+            }.get()
+            #expect(await calls.next() == "first")
+            await loop.run { for fd in descriptors { loop.unregister(fd) } }
+            calls.add("end")
+            #expect(await calls.next() == "end")
+            for fd in descriptors { close(fd) }
+        }
+    }
+
     @Test func stopRunsWhatWasSubmittedBeforeAndRefusesWhatComesAfter() throws {
         let loop = try EventLoop(name: "stop-test")
         let counter = Counter()
