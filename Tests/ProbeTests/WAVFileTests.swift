@@ -125,7 +125,7 @@ import Testing
     func resamplingKeepsLengthPitchAndLevel(rate: Int) throws {
         let seconds = 1
         let tone = (0..<(rate * seconds)).map { Float(0.5 * sin(2 * Double.pi * 1_000 * Double($0) / Double(rate))) }
-        let output = Resampler.callSamples(tone, sampleRate: rate)
+        let output = RecordingResampler.callSamples(tone, sampleRate: rate)
         #expect(output.count == 48_000)
         // Away from the ends it is the same tone at 48 kHz.
         for index in 4_000..<44_000 {

@@ -5,7 +5,14 @@ enum SpeechSample {
     /// The speech at 48 kHz, mono.
     ///
     /// - Throws: ``ProbeError/internalFailure(_:)`` when the resource is missing: the build was moved without it.
-    static func load() throws(ProbeError) -> [Int16] {
+    static func load() throws(ProbeError) -> [Int16] { try loaded.get() }
+
+    /// Read once: the calls of a self-test share it.
+    private static let loaded: Result<[Int16], ProbeError> = {
+        do throws(ProbeError) { return .success(try read()) } catch { return .failure(error) }
+    }()
+
+    private static func read() throws(ProbeError) -> [Int16] {
         guard let url = Bundle.module.url(forResource: "speech", withExtension: "wav") else {
             throw .internalFailure("the speech recording is missing beside the executable")
         }

@@ -77,7 +77,7 @@ struct ProbeRunner: Sendable {
     }
 
     private func plans(_ options: ProbeOptions, audio: [Int16], key: String?, isSelfTest: Bool) -> [CallPlan] {
-        let length = Double(audio.count) / Double(Resampler.callSampleRate)
+        let length = Double(audio.count) / Double(RecordingResampler.callSampleRate)
         // The echo needs its 300 ms and the way back after the last word.
         let tail = 1.0
         let plan = CallPlan(
@@ -99,7 +99,7 @@ struct ProbeRunner: Sendable {
     private func write(_ report: Report, _ options: ProbeOptions, _ redactor: Redactor) throws(ProbeError) {
         if let samples = report.calls.first?.recording, let path = options.record, report.calls.first?.wasActive == true
         {
-            try WAVWriter.write(samples, sampleRate: Resampler.callSampleRate, path: path)
+            try WAVWriter.write(samples, sampleRate: RecordingResampler.callSampleRate, path: path)
         }
         var textIsWanted = options.verbosity != .quiet
         if let json = options.json {

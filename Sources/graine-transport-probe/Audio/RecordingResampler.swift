@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// Brings a whole recording to 48 kHz: a windowed sinc, read from a finely divided table. Not for the packet path.
-enum Resampler {
+enum RecordingResampler {
     /// The rate of every call.
     static let callSampleRate = 48_000
 
@@ -18,7 +18,7 @@ enum Resampler {
     static func callSamples(_ samples: [Float], sampleRate: Int) -> [Int16] {
         precondition(sampleRate > 0 && sampleRate <= callSampleRate, "this resampler only goes up to 48 kHz")
         guard sampleRate != callSampleRate else { return samples.map(quantize) }
-        let table = kernel()
+        let table = kernel
         let count = (samples.count * callSampleRate + sampleRate / 2) / sampleRate
         let step = Double(sampleRate) / Double(callSampleRate)
         var output: [Int16] = []
@@ -46,18 +46,16 @@ enum Resampler {
     }
 
     /// One half of a Blackman-windowed sinc, `halfWidth` × `phaseCount` + 1 entries.
-    private static func kernel() -> [Float] {
-        (0...(halfWidth * phaseCount)).map { entry in
-            let x = Double(entry) / Double(phaseCount)
-            let angle = Double.pi * x * bandEdge
-            let sinc = entry == 0 ? 1 : sin(angle) / angle
-            let w = Double.pi * x / Double(halfWidth)
-            return Float(bandEdge * sinc * (0.42 + 0.5 * cos(w) + 0.08 * cos(2 * w)))
-        }
+    private static let kernel: [Float] = (0...(halfWidth * phaseCount)).map { entry in
+        let x = Double(entry) / Double(phaseCount)
+        let angle = Double.pi * x * bandEdge
+        let sinc = entry == 0 ? 1 : sin(angle) / angle
+        let w = Double.pi * x / Double(halfWidth)
+        return Float(bandEdge * sinc * (0.42 + 0.5 * cos(w) + 0.08 * cos(2 * w)))
     }
 }
 
 extension WAVFile {
     /// The recording as a call takes it: 48 kHz, mono, 16 bit.
-    var callSamples: [Int16] { Resampler.callSamples(samples, sampleRate: sampleRate) }
+    var callSamples: [Int16] { RecordingResampler.callSamples(samples, sampleRate: sampleRate) }
 }
