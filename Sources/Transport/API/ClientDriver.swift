@@ -67,6 +67,8 @@ final class ClientDriver: @unchecked Sendable {
     private var snapshotAt = Instant.zero
     private var isFinished = false
     private var isDraining = false
+    /// The loop's callbacks do not own the driver: it owns itself from start to end.
+    private var keepAlive: ClientDriver?
 
     init(
         settings: Settings, capture: PCMRing, playout: PCMRing, shared: CallShared
@@ -119,6 +121,7 @@ final class ClientDriver: @unchecked Sendable {
 
     private func begin() {
         let now = loop.now
+        keepAlive = self
         startedAt = now
         timer = loop.makeTimer { [unowned self] in
             call.handleTimeout(now: loop.now)
@@ -279,6 +282,7 @@ final class ClientDriver: @unchecked Sendable {
         if let timer { loop.cancel(timer) }
         timer = nil
         loop.stop()
+        keepAlive = nil
     }
 
     private func updateSnapshot(now: Instant, isForced: Bool = false) {

@@ -87,3 +87,28 @@ extension Carriages {
         return snapshot
     }
 }
+
+extension ServerCall {
+    /// The call as it stands, for the agent.
+    func snapshot(startedAt: Instant) -> TransportSnapshot {
+        var snapshot = TransportSnapshot()
+        snapshot.state = state
+        snapshot.transport = transport
+        snapshot.fallback = fallback
+        snapshot.path = carriages.pathSnapshot
+        snapshot.audio = carriages.audioSnapshot
+        return snapshot
+    }
+
+    /// Whether a check has authenticated on `path`.
+    func isAuthenticated(_ path: NetworkPath) -> Bool { carriages.isAuthenticated(path) }
+}
+
+extension Carriages {
+    func isAuthenticated(_ networkPath: NetworkPath) -> Bool {
+        switch path {
+        case .some(let path): path.isAuthenticated(networkPath)
+        case .none: false
+        }
+    }
+}

@@ -131,6 +131,8 @@ package struct MediaPath: ~Copyable {
 
     /// Where media goes now; nil while no pair is selected.
     package var selectedPath: NetworkPath? { client?.selectedPath ?? lite?.selectedPath }
+    /// Whether a check has authenticated on `path`: the endpoint's tuple table is made of these.
+    package func isAuthenticated(_ path: NetworkPath) -> Bool { lite?.isAuthenticated(path) ?? false }
     /// Whether media may be sent.
     package var isSecured: Bool { srtp != nil && !closed }
     /// The DTLS association's figures for reports; nil before there is one.

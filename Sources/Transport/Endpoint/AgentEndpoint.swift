@@ -1,0 +1,77 @@
+internal import ICELite
+
+/// The server's end of calls: listens for call lines, answers media paths on one UDP port, and hands each call to the agent.
+///
+/// All of it runs on one thread of its own; the handler of each call runs as a task.
+public final class AgentEndpoint: Sendable {
+    /// The line's address, `127.0.0.1:8443`, with the port that was taken.
+    public let address: String
+    /// The UDP port of all media paths.
+    public let udpPort: UInt16
+    /// The certificate as PEM: a client may trust it as its authority. Empty without TLS.
+    public let certificatePEM: String
+
+    private let driver: EndpointDriver
+
+    /// Listens at once.
+    ///
+    /// - Parameter handler: the agent: called for each call as it is welcomed, before it is active. Its return hangs up.
+    /// - Throws: `invalidOptions`, `addressInUse`, or `system`.
+    public init(
+        configuration: EndpointConfiguration, handler: @escaping @Sendable (AgentCall) async -> Void
+    ) throws(TransportError) {
+        driver = try EndpointDriver(configuration, handler: handler)
+        address = driver.lineAddress.description
+        udpPort = driver.udpPort
+        certificatePEM = driver.certificatePEM
+    }
+
+    deinit { stop() }
+
+    /// Ends every call as failed, closes every socket and waits for the thread's end. Idempotent.
+    public func stop() { driver.stop() }
+
+    /// Calls and connections there are now.
+    public var connectionCount: Int { driver.connectionCount }
+}
+
+/// One call, as the agent holds it.
+public final class AgentCall: Sendable {
+    /// The client's id of the call.
+    public let id: String
+    /// 48 kHz mono Int16 heard from the customer; one thread reads.
+    public let received: PCMRing
+    /// 48 kHz mono Int16 to be said to the customer; one thread writes. Nothing of it is sent before the call is active.
+    public let send: PCMRing
+    /// What happens, in order, ending with `ended`. For one reader.
+    public let events: AsyncStream<TransportEvent>
+
+    let shared: CallShared
+    private let onEnd: @Sendable () -> Void
+    private let onMessage: @Sendable ([UInt8]) -> Void
+
+    init(
+        id: String, received: PCMRing, send: PCMRing, shared: CallShared, onEnd: @escaping @Sendable () -> Void,
+        onMessage: @escaping @Sendable ([UInt8]) -> Void
+    ) {
+        self.id = id
+        self.received = received
+        self.send = send
+        self.shared = shared
+        self.onEnd = onEnd
+        self.onMessage = onMessage
+        events = shared.events
+    }
+
+    /// Hangs up. Idempotent.
+    public func end() { onEnd() }
+
+    /// Sends an application's message: one JSON object whose `type` does not begin with `transport.`.
+    public func send(message: [UInt8]) { onMessage(message) }
+
+    /// The call as it stands.
+    public var snapshot: TransportSnapshot { shared.snapshot }
+
+    /// Waits for the end of the call.
+    public func outcome() async -> CallOutcome { await shared.outcome() }
+}

@@ -1,0 +1,37 @@
+/// The certificate an endpoint shows on its call lines.
+public enum EndpointIdentity: Hashable, Sendable {
+    /// Made at start for the address it binds to; `AgentEndpoint.certificatePEM` is its authority, too.
+    case selfSigned
+    /// PEM files: the certificate with its chain, and its key.
+    case files(certificate: String, key: String)
+    /// No TLS: only behind something that ends TLS, or on a loopback address.
+    case none
+}
+
+/// What an endpoint is made with.
+public struct EndpointConfiguration: Sendable {
+    /// The address to listen on, TCP and UDP: a literal; `0.0.0.0` or `::` for every interface of the family.
+    public var bind = "127.0.0.1"
+    /// TCP port of the call line; 0 takes a free one.
+    public var port: UInt16 = 0
+    /// UDP port of all media paths; 0 takes a free one.
+    public var udpPort: UInt16 = 0
+    /// The certificate of the call line.
+    public var identity = EndpointIdentity.selfSigned
+    /// Keys that may call. Empty lets any caller in.
+    public var keys: [String] = []
+    /// Origins a browser may call from, such as `https://app.example`. Empty allows every one.
+    public var origins: [String] = []
+    /// Addresses the answers announce instead of those of the interfaces: for a 1:1 NAT. Literals.
+    public var announcedAddresses: [String] = []
+    /// The agent's in-app call audio.
+    public var callAudio = CallAudio.auto
+    /// Declines every offer with this word (`disabled`, `busy`); nil to answer them.
+    public var declineOffersWith: String?
+    /// Connections at one time; more are answered with 503.
+    public var connectionLimit = 1_000
+    /// Budgets and bounds of each call.
+    public var limits = TransportLimits()
+
+    public init() {}
+}

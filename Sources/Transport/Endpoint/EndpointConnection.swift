@@ -1,0 +1,210 @@
+internal import ICELite
+
+/// One line of an endpoint with the call on it. Confined to the endpoint's loop; other threads only submit work.
+final class EndpointConnection: @unchecked Sendable {
+    /// Tuples remembered for routing; the lite agent keeps fewer.
+    private static let pathLimit = 32
+    private static let lineRoom = 16_384
+    private static let snapshotInterval = Nanoseconds.milliseconds(100)
+
+    private unowned let driver: EndpointDriver
+    private var stream: ByteStream?
+    private var call: ServerCall
+    private var timer: TimerID?
+    private var lineBytes: [UInt8] = []
+    private var paths: [NetworkPath] = []
+    private var takenID: String?
+    private var agent: AgentCall?
+    private let received: PCMRing
+    private let outgoing: PCMRing
+    private var isDraining = false
+    private var isFinished = false
+    private var snapshotAt = Instant.zero
+    private let openedAt: Instant
+
+    init(_ driver: EndpointDriver, stream: ByteStream, now: Instant) throws(TransportError) {
+        self.driver = driver
+        self.stream = stream
+        openedAt = now
+        received = PCMRing(minimumCapacity: TransportSession.ringSamples)
+        outgoing = PCMRing(minimumCapacity: TransportSession.ringSamples)
+        var configuration = ServerCallConfiguration()
+        configuration.limits = driver.configuration.limits
+        configuration.isStandard = driver.configuration.callAudio == .standard
+        configuration.declineWord = driver.configuration.declineOffersWith
+        configuration.announced = driver.candidates(lineLocal: stream.localAddress)
+        var randomness = Randomness.system
+        let ssrc = SSRC.random(using: &randomness)
+        do {
+            let media = CallMedia(
+                sender: try AudioSender(ssrc: ssrc, payloadType: .defaultOpus, randomness: &randomness),
+                receiver: try AudioReceiver(payloadType: .defaultOpus), capture: outgoing, playout: received)
+            call = ServerCall(
+                configuration: configuration, certificate: DTLSCertificate.shared, media: media, ssrc: ssrc,
+                randomness: randomness, now: now)
+        } catch {
+            throw .system("Opus cannot be set up: \(error)")
+        }
+        timer = driver.loop.makeTimer { [unowned self] in
+            call.handleTimeout(now: driver.loop.now)
+            drain()
+        }
+        stream.onBytes = { [unowned self] bytes in
+            call.receiveLine(bytes, now: driver.loop.now)
+            drain()
+        }
+        stream.onEvent = { [unowned self] event in
+            switch event {
+            case .connected, .writable: drain()
+            case .closed:
+                self.stream = nil
+                call.lineEnded(now: driver.loop.now)
+                drain()
+            }
+        }
+        drain()
+    }
+
+    /// Takes a datagram; true when its tuple is the call's.
+    func receive(_ packet: inout Packet, _ path: NetworkPath) -> Bool {
+        call.receive(&packet, path: path, now: driver.loop.now)
+        drain()
+        guard !isFinished, call.isAuthenticated(path) else { return false }
+        if !paths.contains(path) {
+            if paths.count == Self.pathLimit { paths.removeFirst() }
+            paths.append(path)
+        }
+        return true
+    }
+
+    /// Ends at once: the endpoint goes away.
+    func abort() {
+        call.reject(.unavailable, now: driver.loop.now)
+        drain()
+        if !isFinished {
+            stream?.abort()
+            stream = nil
+            finish()
+        }
+    }
+
+    private func drain() {
+        guard !isDraining, !isFinished else { return }
+        isDraining = true
+        let now = driver.loop.now
+        var isSettled = false
+        while !isSettled {
+            isSettled = true
+            while let event = call.pollEvent() {
+                handle(event, now: now)
+                isSettled = false
+            }
+        }
+        while var packet = driver.pool.take() {
+            guard let transmit = call.pollTransmit(into: &packet, now: now) else { break }
+            driver.send(packet, transmit.path)
+        }
+        writeLine()
+        if call.isLineFinished, lineBytes.isEmpty { stream?.shutdown() }
+        if let agent, now >= snapshotAt || call.state != .active {
+            snapshotAt = now + Self.snapshotInterval
+            agent.shared.update(call.snapshot(startedAt: openedAt))
+        }
+        isDraining = false
+        if call.state == .ended, stream == nil { return finish() }
+        if let timer { _ = driver.loop.arm(timer, at: call.nextDeadline) }
+    }
+
+    private func writeLine() {
+        guard let stream, stream.isOpen else { return }
+        while true {
+            if lineBytes.isEmpty { lineBytes = call.lineOutput(atMost: Self.lineRoom) }
+            if lineBytes.isEmpty { return }
+            lineBytes.removeFirst(stream.write(lineBytes.span.bytes))
+            if !lineBytes.isEmpty { return }
+        }
+    }
+
+    private func handle(_ event: ServerCall.Event, now: Instant) {
+        switch event {
+        case .upgradeRequested(let request): upgrade(request, now: now)
+        case .helloReceived(let id): hello(id, now: now)
+        case .stateChanged(let state): if state != .ended { agent?.shared.yield(.stateChanged(state)) }
+        case .transportChanged(let kind, let fallback): agent?.shared.yield(.transportChanged(kind, fallback))
+        case .message(let bytes): agent?.shared.yield(.message(bytes))
+        case .ended(let outcome):
+            if let agent {
+                agent.shared.update(call.snapshot(startedAt: openedAt))
+                agent.shared.yield(.stateChanged(.ended))
+                agent.shared.finish(outcome)
+            }
+        }
+    }
+
+    private func upgrade(_ request: UpgradeRequest, now: Instant) {
+        let configuration = driver.configuration
+        if driver.isFull {
+            return call.refuse(LineRefusal(status: 503, message: "too many calls", retryAfterSeconds: 5), now: now)
+        }
+        if let origin = request.origin, !configuration.origins.isEmpty, !configuration.origins.contains(origin) {
+            return call.refuse(LineRefusal(status: 403, message: "this origin may not call"), now: now)
+        }
+        if !configuration.keys.isEmpty, !Self.matches(request.key, configuration.keys) {
+            return call.refuse(LineRefusal(status: 401, message: "the key is not known"), now: now)
+        }
+        call.accept(now: now)
+    }
+
+    /// Compares with every key in time that depends on lengths only.
+    private static func matches(_ key: String?, _ keys: [String]) -> Bool {
+        guard let key else { return false }
+        let given = Array(key.utf8)
+        var isKnown = false
+        for candidate in keys {
+            let expected = Array(candidate.utf8)
+            var difference = given.count ^ expected.count
+            for index in 0..<given.count { difference |= Int(given[index] ^ expected[index % max(1, expected.count)]) }
+            isKnown = (difference == 0 && !expected.isEmpty) || isKnown
+        }
+        return isKnown
+    }
+
+    private func hello(_ id: String, now: Instant) {
+        guard driver.takeID(id, now: now) else { return call.reject(.callExists, now: now) }
+        takenID = id
+        let shared = CallShared(messageLimit: driver.configuration.limits.queuedMessages)
+        let driver = driver
+        let agent = AgentCall(
+            id: id, received: received, send: outgoing, shared: shared,
+            onEnd: { [weak self] in
+                driver.loop.submit { [weak self] in
+                    guard let self, !self.isFinished else { return }
+                    self.call.hangUp(now: driver.loop.now)
+                    self.drain()
+                }
+            },
+            onMessage: { [weak self] message in
+                driver.loop.submit { [weak self] in
+                    guard let self, !self.isFinished else { return }
+                    _ = self.call.send(message: message, now: driver.loop.now)
+                    self.drain()
+                }
+            })
+        self.agent = agent
+        call.welcome(session: id, now: now)
+        if let ufrag = call.localUfrag { driver.route(ufrag, to: self) }
+        let handler = driver.handler
+        Task {
+            await handler(agent)
+            agent.end()
+        }
+    }
+
+    private func finish() {
+        guard !isFinished else { return }
+        isFinished = true
+        if let timer { driver.loop.cancel(timer) }
+        timer = nil
+        driver.remove(self, callID: takenID, ufrag: call.localUfrag, paths: paths)
+    }
+}

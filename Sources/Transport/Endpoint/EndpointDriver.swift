@@ -1,0 +1,222 @@
+internal import Glibc
+internal import ICELite
+internal import Synchronization
+
+/// Drives all calls of an endpoint on one loop: one TCP listener, one UDP port, a connection for each line.
+///
+/// `@unchecked Sendable`: everything mutable is confined to `loop`'s thread, but for the atomic counter.
+final class EndpointDriver: @unchecked Sendable {
+    /// Packets in hand at most, all calls together.
+    private static let poolSize = 512
+    /// Ended call ids that are remembered at most.
+    private static let endedIDLimit = 10_000
+
+    let lineAddress: SocketAddress
+    let udpPort: UInt16
+    let certificatePEM: String
+    let loop: EventLoop
+    let configuration: EndpointConfiguration
+    let tls: TLSContext?
+    let pool = PacketPool(size: poolSize)
+    let handler: @Sendable (AgentCall) async -> Void
+
+    private var listener: TCPListener?
+    private var sockets: [UDPSocket] = []
+    private var connections: [ObjectIdentifier: EndpointConnection] = [:]
+    private var byUfrag: [STUNUsernameFragment: EndpointConnection] = [:]
+    private var byPath: [NetworkPath: EndpointConnection] = [:]
+    private var liveIDs: Set<String> = []
+    private var endedIDs: [(id: String, at: Instant)] = []
+    private let count = Atomic<Int>(0)
+    private let announced: [IPAddress]
+
+    /// Datagrams that belong to no call.
+    private(set) var strayDatagrams = 0
+
+    var connectionCount: Int { count.load(ordering: .relaxed) }
+
+    init(
+        _ configuration: EndpointConfiguration, handler: @escaping @Sendable (AgentCall) async -> Void
+    ) throws(TransportError) {
+        guard let ip = IPAddress(configuration.bind) else {
+            throw .invalidOptions("bind: \(configuration.bind) is not an IP address")
+        }
+        var announced: [IPAddress] = []
+        for text in configuration.announcedAddresses {
+            guard let address = IPAddress(text), !address.isUnspecified else {
+                throw .invalidOptions("announcedAddresses: \(text) is not an IP address")
+            }
+            announced.append(address)
+        }
+        self.announced = announced
+        self.configuration = configuration
+        self.handler = handler
+        (tls, certificatePEM) = try Self.security(configuration, ip)
+        do throws(SocketError) {
+            let loop = try EventLoop(name: "graine-agents")
+            self.loop = loop
+            do throws(SocketError) {
+                let socket = try UDPSocket.open(bind: SocketAddress(ip: ip, port: configuration.udpPort))
+                sockets = [socket]
+                udpPort = socket.localAddress.port
+                let box = AcceptBox()
+                let listener = try TCPListener(bind: SocketAddress(ip: ip, port: configuration.port), loop: loop) {
+                    fd, from in
+                    if let driver = box.driver { driver.accept(fd, from) } else { close(fd) }
+                }
+                self.listener = listener
+                lineAddress = listener.localAddress
+                box.driver = self
+            } catch {
+                for socket in sockets { socket.close() }
+                loop.stop()
+                throw error
+            }
+        } catch {
+            if case .addressInUse = error { throw .addressInUse("\(error)") }
+            throw .system("\(error)")
+        }
+        for socket in sockets {
+            loop.submit { [unowned self, unowned socket] in
+                try? loop.register(socket.fd, interest: .readable) { [unowned self, unowned socket] readiness in
+                    if readiness.contains(.error) { socket.drainErrors { _ in } }
+                    receive(from: socket)
+                }
+            }
+        }
+    }
+
+    /// Holds the driver for the listener, which exists before the driver is whole.
+    private final class AcceptBox: Sendable {
+        private struct Weak: Sendable {
+            weak var driver: EndpointDriver?
+        }
+
+        private let held = Mutex(Weak())
+
+        var driver: EndpointDriver? {
+            get { held.withLock { $0.driver } }
+            set { held.withLock { $0.driver = newValue } }
+        }
+    }
+
+    private static func security(
+        _ configuration: EndpointConfiguration, _ ip: IPAddress
+    ) throws(TransportError) -> (TLSContext?, String) {
+        do throws(TLSError) {
+            switch configuration.identity {
+            case .none: return (nil, "")
+            case .selfSigned:
+                let hosts = ip.isUnspecified ? NetworkInterfaces.addresses(includingLoopback: true).map(\.description) : [ip.description]
+                let identity = try TLSIdentity.selfSigned(for: hosts + ["localhost"])
+                return (try TLSContext(identity: identity), identity.certificatePEM)
+            case .files(let certificate, let key):
+                let identity = try TLSIdentity(certificateChainFile: certificate, keyFile: key)
+                return (try TLSContext(identity: identity), identity.certificatePEM)
+            }
+        } catch {
+            throw .invalidOptions("identity: \(error)")
+        }
+    }
+
+    // MARK: From any thread
+
+    func stop() {
+        loop.submit { self.shutDown() }
+        loop.stop()
+    }
+
+    // MARK: On the loop
+
+    private func shutDown() {
+        listener?.close()
+        listener = nil
+        for connection in Array(connections.values) { connection.abort() }
+        for socket in sockets {
+            loop.unregister(socket.fd)
+            socket.close()
+        }
+        sockets.removeAll()
+    }
+
+    private func accept(_ fd: Int32, _ from: SocketAddress) {
+        let now = loop.now
+        let stream = ByteStream(
+            accepted: fd, tls: tls, deadline: now + configuration.limits.upgradeTimeout.nanoseconds, loop: loop)
+        let connection: EndpointConnection
+        do throws(TransportError) {
+            connection = try EndpointConnection(self, stream: stream, now: now)
+        } catch {
+            return stream.abort()
+        }
+        connections[ObjectIdentifier(connection)] = connection
+        count.store(connections.count, ordering: .relaxed)
+    }
+
+    /// Whether one more connection is too many.
+    var isFull: Bool { connections.count > configuration.connectionLimit }
+
+    /// The addresses an answer announces to a client whose line came to `local`.
+    func candidates(lineLocal: SocketAddress?) -> [SocketAddress] {
+        if !announced.isEmpty { return announced.map { SocketAddress(ip: $0, port: udpPort) } }
+        guard let socket = sockets.first else { return [] }
+        guard socket.localAddress.ip.isUnspecified else { return [socket.localAddress] }
+        let family = socket.localAddress.ip.family
+        var addresses = [lineLocal?.ip.unmapped].compactMap(\.self)
+        if addresses.first?.isLoopback != true { addresses += NetworkInterfaces.addresses(includingLoopback: false) }
+        var seen: Set<IPAddress> = []
+        return addresses.filter { $0.family == family && !$0.isLinkLocal && seen.insert($0).inserted }
+            .map { SocketAddress(ip: $0, port: udpPort) }
+    }
+
+    /// Takes a call id: false when it is live or ended less than a minute ago.
+    func takeID(_ id: String, now: Instant) -> Bool {
+        let kept = configuration.limits.endedCallIDKept.nanoseconds
+        endedIDs.removeAll { now - $0.at >= kept }
+        guard !endedIDs.contains(where: { $0.id == id }) else { return false }
+        return liveIDs.insert(id).inserted
+    }
+
+    /// The call's media path exists: checks find it by its username fragment.
+    func route(_ ufrag: String, to connection: EndpointConnection) {
+        if let fragment = STUNUsernameFragment(ufrag) { byUfrag[fragment] = connection }
+    }
+
+    /// A connection is over.
+    func remove(_ connection: EndpointConnection, callID: String?, ufrag: String?, paths: [NetworkPath]) {
+        guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
+        count.store(connections.count, ordering: .relaxed)
+        if let callID, liveIDs.remove(callID) != nil {
+            if endedIDs.count >= Self.endedIDLimit { endedIDs.removeFirst() }
+            endedIDs.append((callID, loop.now))
+        }
+        if let ufrag, let fragment = STUNUsernameFragment(ufrag) { byUfrag[fragment] = nil }
+        for path in paths where byPath[path] === connection { byPath[path] = nil }
+    }
+
+    private func receive(from socket: UDPSocket) {
+        while socket.receive(into: pool, { packet, remote, local in
+            var packet = packet
+            deliver(&packet, NetworkPath(local: local, remote: remote))
+        }) == UDPSocket.batchLimit {}
+    }
+
+    /// Finds the call of a datagram: a check by its username fragment, everything else by its tuple.
+    private func deliver(_ packet: inout Packet, _ path: NetworkPath) {
+        var connection = byPath[path]
+        if STUNMessage.isSTUN(packet.bytes), let fragment = stunUsernameFragment(of: packet.bytes) {
+            connection = byUfrag[fragment]
+        }
+        guard let connection else {
+            strayDatagrams += 1
+            return
+        }
+        if connection.receive(&packet, path), byPath[path] !== connection { byPath[path] = connection }
+    }
+
+    /// Sends a datagram of a call's.
+    func send(_ packet: borrowing Packet, _ path: NetworkPath) {
+        guard let socket = sockets.first(where: { $0.localAddress.ip.family == path.remote.ip.family }) else { return }
+        _ = socket.send(packet.bytes, to: path.remote, from: path.local)
+    }
+}

@@ -1,0 +1,179 @@
+import Foundation
+import Testing
+import Transport
+
+/// Real calls on loopback sockets, both ends in this process.
+@Suite("Calls on loopback", .serialized) struct LoopbackCallTests {
+    /// An endpoint whose agent says a tone and keeps what it hears; and the CA file for its clients.
+    final class Site: Sendable {
+        let endpoint: AgentEndpoint
+        let caFile: String
+
+        init(_ change: (inout EndpointConfiguration) -> Void = { _ in }) throws {
+            var configuration = EndpointConfiguration()
+            change(&configuration)
+            endpoint = try AgentEndpoint(configuration: configuration) { call in
+                for await event in call.events {
+                    switch event {
+                    case .message(let bytes): call.send(message: bytes)
+                    case .stateChanged(.active):
+                        Task.detached { await Tone.play(into: call.send, until: call) }
+                    default: break
+                    }
+                }
+            }
+            caFile = FileManager.default.temporaryDirectory.appending(path: "ca-\(UUID().uuidString).pem").path
+            try endpoint.certificatePEM.write(toFile: caFile, atomically: true, encoding: .utf8)
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: caFile) }
+
+        func configuration(_ wanted: CallTransport = .auto) -> TransportConfiguration {
+            var configuration = TransportConfiguration(url: "wss://\(endpoint.address)/call")
+            configuration.trust = .caFile(caFile)
+            configuration.callTransport = wanted
+            return configuration
+        }
+    }
+
+    enum Tone {
+        static func samples(_ count: Int, from start: Int) -> [Int16] {
+            (start..<(start + count)).map { Int16(8_000 * sin(2 * .pi * 440 * Double($0) / 48_000)) }
+        }
+
+        static func play(into ring: PCMRing, until call: AgentCall) async {
+            var at = 0
+            while call.snapshot.state == .active {
+                if ring.availableToRead < 4_800 {
+                    at += samples(960, from: at).withUnsafeBufferPointer { ring.write($0) }
+                } else {
+                    try? await Task.sleep(for: .milliseconds(5))
+                }
+            }
+        }
+    }
+
+    private func become(_ state: TransportState, _ session: TransportSession) async -> Bool {
+        for _ in 0..<4_000 {
+            let now = session.snapshot.state
+            if now == state { return true }
+            if now == .ended { return false }
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+        return false
+    }
+
+    private func hearsTone(_ session: TransportSession) async -> Bool {
+        var block = [Int16](repeating: 0, count: 4_800)
+        for _ in 0..<400 {
+            let count = block.withUnsafeMutableBufferPointer { session.playout.read(into: $0) }
+            let heard = block[..<count]
+            let energy = heard.reduce(0.0) { $0 + Double($1) * Double($1) } / Double(max(1, count))
+            if count > 480, energy.squareRoot() > 2_000 { return true }
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+        return false
+    }
+
+    @Test("A call on WebRTC: active both ways, the agent's tone is heard on the media path, the hang-up ends both")
+    func webrtc() async throws {
+        let site = try Site()
+        let session = try TransportSession(configuration: site.configuration())
+        try session.start()
+        #expect(await become(.active, session), "\(session.snapshot)")
+        #expect(session.snapshot.transport == .webrtc, "\(String(describing: session.snapshot.fallback))")
+        #expect(session.snapshot.fallback == nil)
+        #expect(await hearsTone(session))
+        let audio = session.snapshot.audio
+        #expect(audio.packetsReceivedOnPath > 0)
+        #expect(audio.packetsReceivedOnLine == 0)
+        #expect(session.snapshot.path?.dtlsVersion == "DTLSv1.2")
+        session.end()
+        #expect(await session.outcome() == .ended(.local))
+        for _ in 0..<400 where site.endpoint.connectionCount > 0 { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(site.endpoint.connectionCount == 0)
+        site.endpoint.stop()
+    }
+
+    @Test("A call that wants the WebSocket: the tone is heard on the line, there is no reason")
+    func websocket() async throws {
+        let site = try Site()
+        let session = try TransportSession(configuration: site.configuration(.websocket))
+        try session.start()
+        #expect(await become(.active, session), "\(session.snapshot)")
+        #expect(session.snapshot.transport == .websocket)
+        #expect(session.snapshot.fallback == nil)
+        #expect(await hearsTone(session))
+        #expect(session.snapshot.audio.packetsReceivedOnLine > 0)
+        #expect(session.snapshot.audio.packetsReceivedOnPath == 0)
+        session.end()
+        #expect(await session.outcome() == .ended(.local))
+        site.endpoint.stop()
+    }
+
+    @Test("A declined offer: the WebSocket, server_declined with its word")
+    func declined() async throws {
+        let site = try Site { $0.declineOffersWith = "busy" }
+        let session = try TransportSession(configuration: site.configuration())
+        try session.start()
+        #expect(await become(.active, session), "\(session.snapshot)")
+        #expect(session.snapshot.transport == .websocket)
+        #expect(session.snapshot.fallback?.reason == .serverDeclined)
+        #expect(session.snapshot.fallback?.detail == "busy")
+        session.end()
+        _ = await session.outcome()
+        site.endpoint.stop()
+    }
+
+    @Test("A wrong key: failed, refused (401)")
+    func wrongKey() async throws {
+        let site = try Site { $0.keys = ["right"] }
+        var configuration = site.configuration()
+        configuration.key = "wrong"
+        let session = try TransportSession(configuration: configuration)
+        try session.start()
+        #expect(await session.outcome() == .failed(message: "The conversation was refused (401)."))
+        configuration.key = "right"
+        let second = try TransportSession(configuration: configuration)
+        try second.start()
+        #expect(await become(.active, second))
+        second.end()
+        _ = await second.outcome()
+        site.endpoint.stop()
+    }
+
+    @Test("A certificate nobody vouches for: failed before anything is sent")
+    func untrusted() async throws {
+        let site = try Site()
+        var configuration = site.configuration()
+        configuration.trust = .system
+        let session = try TransportSession(configuration: configuration)
+        try session.start()
+        guard case .failed = await session.outcome() else {
+            Issue.record("the call did not fail")
+            return
+        }
+        site.endpoint.stop()
+    }
+
+    @Test("Application messages go both ways, byte for byte")
+    func messages() async throws {
+        let site = try Site()
+        let session = try TransportSession(configuration: site.configuration())
+        try session.start()
+        #expect(await become(.active, session))
+        let message = Array(#"{ "type":"app.note" , "text":"caffè \u2615" }"#.utf8)
+        session.send(message: message)
+        var echoed: [UInt8]?
+        for await event in session.events {
+            if case .message(let bytes) = event {
+                echoed = bytes
+                break
+            }
+        }
+        #expect(echoed == message)
+        session.end()
+        _ = await session.outcome()
+        site.endpoint.stop()
+    }
+}
