@@ -60,10 +60,7 @@ final class EndpointDriver: @unchecked Sendable {
                 sockets = [socket]
                 udpPort = socket.localAddress.port
                 let box = AcceptBox()
-                let listener = try TCPListener(bind: SocketAddress(ip: ip, port: configuration.port), loop: loop) {
-                    fd, from in
-                    if let driver = box.driver { driver.accept(fd, from) } else { close(fd) }
-                }
+                let listener = try Self.listen(SocketAddress(ip: ip, port: configuration.port), loop, box)
                 self.listener = listener
                 lineAddress = listener.localAddress
                 box.driver = self
@@ -98,6 +95,24 @@ final class EndpointDriver: @unchecked Sendable {
             get { held.withLock { $0.driver } }
             set { held.withLock { $0.driver = newValue } }
         }
+    }
+
+    /// The listener belongs to the loop and is made there.
+    private static func listen(
+        _ address: SocketAddress, _ loop: EventLoop, _ box: AcceptBox
+    ) throws(SocketError) -> TCPListener {
+        let made: Result<TCPListener, SocketError>? = loop.perform {
+            do throws(SocketError) {
+                return .success(
+                    try TCPListener(bind: address, loop: loop) { fd, from in
+                        if let driver = box.driver { driver.accept(fd, from) } else { close(fd) }
+                    })
+            } catch {
+                return .failure(error)
+            }
+        }
+        guard let made else { throw .system(call: "listen", errno: ECANCELED) }
+        return try made.get()
     }
 
     private static func security(

@@ -69,7 +69,7 @@ import Transport
             let count = block.withUnsafeMutableBufferPointer { session.playout.read(into: $0) }
             let heard = block[..<count]
             let energy = heard.reduce(0.0) { $0 + Double($1) * Double($1) } / Double(max(1, count))
-            if count > 480, energy.squareRoot() > 2_000 { return true }
+            if count >= 240, energy.squareRoot() > 2_000 { return true }
             try? await Task.sleep(for: .milliseconds(10))
         }
         return false
