@@ -50,6 +50,19 @@ public struct LinkCounters: Hashable, Sendable {
 
     /// Packets that did not arrive, for whatever reason.
     public var missing: UInt64 { lost + queueDropped + blackHoled + rejected }
+
+    /// Adds another link's.
+    static func += (sum: inout LinkCounters, other: LinkCounters) {
+        sum.sent += other.sent
+        sum.sentBytes += other.sentBytes
+        sum.delivered += other.delivered
+        sum.duplicated += other.duplicated
+        sum.reordered += other.reordered
+        sum.lost += other.lost
+        sum.queueDropped += other.queueDropped
+        sum.blackHoled += other.blackHoled
+        sum.rejected += other.rejected
+    }
 }
 
 /// One direction of a datagram link: a `LinkModel` with the state and the random streams that it needs.
