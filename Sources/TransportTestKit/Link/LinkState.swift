@@ -54,7 +54,7 @@ public struct LinkCounters: Hashable, Sendable {
     /// Adds another link's.
     static func += (sum: inout LinkCounters, other: LinkCounters) {
         sum.sent += other.sent
-        sum.sentBytes += other.sentBytes
+        sum.sentBytes &+= other.sentBytes
         sum.delivered += other.delivered
         sum.duplicated += other.duplicated
         sum.reordered += other.reordered
@@ -113,7 +113,7 @@ package struct LinkState: Sendable {
     /// Sends a packet of `byteCount` bytes at `now`. Calls come in the order of `now`.
     package mutating func send(byteCount: Int, now: Instant) -> LinkOutcome {
         counters.sent += 1
-        counters.sentBytes += UInt64(max(0, byteCount))
+        counters.sentBytes &+= UInt64(max(0, byteCount))
         switch model.reachability {
         case .open: break
         case .drop:

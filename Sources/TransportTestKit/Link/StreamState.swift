@@ -51,7 +51,7 @@ package struct StreamState: Sendable {
         byteCount: Int, roundTrip: Nanoseconds, now: Instant
     ) -> (departure: Instant, arrival: Instant)? {
         counters.sent += 1
-        counters.sentBytes += UInt64(max(0, byteCount))
+        counters.sentBytes &+= UInt64(max(0, byteCount))
         guard !isDead, model.reachability == .open else {
             counters.blackHoled += 1
             return nil

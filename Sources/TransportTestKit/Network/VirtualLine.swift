@@ -50,4 +50,10 @@ package struct LineBacklog: Hashable, Sendable {
     package var unsent: Int
     /// Accepted and not yet acknowledged; includes what is unsent.
     package var unacknowledged: Int
+
+    /// A backlog of `unacknowledged` bytes of which `unsent` have not left.
+    package init(unsent: Int, unacknowledged: Int) {
+        self.unsent = unsent
+        self.unacknowledged = unacknowledged
+    }
 }

@@ -132,7 +132,8 @@ final class RelayLoop {
             }
         }
         var descriptors = descriptors
-        let length = deadline == .never ? Nanoseconds.seconds(3_600) : min(max(0, deadline - Self.readClock()), .seconds(3_600))
+        let length =
+            deadline == .never ? Nanoseconds.seconds(3_600) : min(max(0, deadline - Self.readClock()), .seconds(3_600))
         // Rounded up: a delivery is up to a millisecond late, never early.
         let count = poll(&descriptors, nfds_t(descriptors.count), Int32((length + 999_999) / 1_000_000))
         guard count > 0 else { return [] }
@@ -303,7 +304,8 @@ final class RelayLoop {
             switch connection.read(side, buffer: buffer, now: now) {
             case .wait: return
             case .abort: return end(connection, byReset: true)
-            case .arrives(let time, let bytes): queue.push(.stream(connection: connection.id, side: side, bytes), at: time)
+            case .arrives(let time, let bytes):
+                queue.push(.stream(connection: connection.id, side: side, bytes), at: time)
             case .ends(let time): queue.push(.stream(connection: connection.id, side: side, []), at: time)
             }
         }

@@ -66,9 +66,10 @@ final class RelaySocket {
 
     /// The next connection that waits; nil when there is none.
     func accept() -> RelaySocket? {
-        let accepted = accept4(descriptor, __SOCKADDR_ARG(), nil, Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue))
+        let accepted = Glibc.accept(descriptor, nil, nil)
         guard accepted >= 0 else { return nil }
         let socket = RelaySocket(descriptor: accepted)
+        guard fcntl(accepted, F_SETFL, O_NONBLOCK) == 0, fcntl(accepted, F_SETFD, FD_CLOEXEC) == 0 else { return nil }
         socket.set(Int32(IPPROTO_TCP.rawValueForSocket), TCP_NODELAY, 1)
         return socket
     }
@@ -208,7 +209,8 @@ extension SocketAddress {
         switch Int32(storage.ss_family) {
         case AF_INET:
             let value = withUnsafeBytes(of: storage) { $0.load(as: sockaddr_in.self) }
-            self.init(ip: IPAddress(v4: UInt32(bigEndian: value.sin_addr.s_addr)), port: UInt16(bigEndian: value.sin_port))
+            self.init(
+                ip: IPAddress(v4: UInt32(bigEndian: value.sin_addr.s_addr)), port: UInt16(bigEndian: value.sin_port))
         case AF_INET6:
             let value = withUnsafeBytes(of: storage) { $0.load(as: sockaddr_in6.self) }
             let halves = withUnsafeBytes(of: value.sin6_addr) {
