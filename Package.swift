@@ -39,9 +39,11 @@ let package = Package(
         .executableTarget(
             name: "graine-transport-probe", dependencies: ["Transport", "ICELite", "TransportTestKit"],
             swiftSettings: strict),
+        // Counts the benchmarks' allocations; in no other product.
+        .target(name: "CAllocationCounter", path: "Benchmarks/CAllocationCounter", cSettings: strictC),
         .executableTarget(
             name: "transport-benchmarks",
-            dependencies: ["Transport", "ICELite", "TransportTestKit", "CSRTP", "COpenSSL"],
+            dependencies: ["Transport", "ICELite", "TransportTestKit", "CSRTP", "COpenSSL", "CAllocationCounter"],
             path: "Benchmarks/transport-benchmarks", swiftSettings: strict),
 
         .testTarget(
