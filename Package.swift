@@ -38,6 +38,7 @@ let package = Package(
         .target(name: "TransportTestKit", dependencies: ["Transport", "ICELite", "CLinux"], swiftSettings: strict),
         .executableTarget(
             name: "graine-transport-probe", dependencies: ["Transport", "ICELite", "TransportTestKit"],
+            resources: [.copy("Resources/speech.wav")],
             swiftSettings: strict),
         // Counts the benchmarks' allocations; in no other product.
         .target(name: "CAllocationCounter", path: "Benchmarks/CAllocationCounter", cSettings: strictC),

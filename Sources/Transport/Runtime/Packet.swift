@@ -29,6 +29,9 @@ package struct Packet: ~Copyable {
         }
     }
 
+    /// A copy of the bytes in use. Allocates: for what is kept, never for each packet.
+    package var copiedBytes: [UInt8] { Array(UnsafeRawBufferPointer(start: base, count: count)) }
+
     /// Appends what `body` writes into the room that is left, and returns what `body` returns.
     package mutating func write<R, E: Error>(_ body: (inout OutputRawSpan) throws(E) -> R) throws(E) -> R {
         let room = UnsafeMutableRawBufferPointer(start: base + count, count: capacity - count)

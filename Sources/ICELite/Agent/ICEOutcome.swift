@@ -1,0 +1,40 @@
+/// A send that was refused: by the system at once, or by ICMP afterwards.
+package struct ICESendFailure: Hashable, Sendable {
+    /// The errno: ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, EPERM, …
+    package var errno: Int32
+    /// ICMP or ICMPv6 type; nil when no ICMP message was behind it.
+    package var icmpType: UInt8?
+    /// ICMP or ICMPv6 code.
+    package var icmpCode: UInt8?
+    /// Who sent the ICMP message.
+    package var reporter: IPAddress?
+
+    package init(errno: Int32, icmpType: UInt8? = nil, icmpCode: UInt8? = nil, reporter: IPAddress? = nil) {
+        self.errno = errno
+        self.icmpType = icmpType
+        self.icmpCode = icmpCode
+        self.reporter = reporter
+    }
+}
+
+/// Where the checks of a client stand: what the call's policy needs to give a fallback its reason.
+package struct ICEOutcome: Hashable, Sendable {
+    /// Candidate pairs there are.
+    package var pairs: Int
+    /// Checks sent so far.
+    package var checksSent: UInt64
+    /// There is a pair, every pair had a send refused, and nothing at all was answered: the newest failure.
+    package var everyPairRefused: ICESendFailure?
+    /// There were error responses and no success.
+    package var onlyErrorResponses: Bool
+    /// No more remote candidates are to come: the peer is lite or has said so.
+    package var remoteIsComplete: Bool
+    /// When the newest pair was formed.
+    package var lastPairAddedAt: Instant?
+    /// When the first check left.
+    package var firstCheckAt: Instant?
+    /// When the first valid answer came.
+    package var firstResponseAt: Instant?
+    /// Smoothed round trip.
+    package var roundTrip: Nanoseconds?
+}

@@ -1,0 +1,53 @@
+internal import Synchronization
+
+/// What a call shows to the application's threads: its events, its snapshot, its outcome. Filled by the call's own thread.
+final class CallShared: Sendable {
+    private struct State {
+        var snapshot = TransportSnapshot()
+        var waiters: [CheckedContinuation<CallOutcome, Never>] = []
+    }
+
+    let events: AsyncStream<TransportEvent>
+    private let continuation: AsyncStream<TransportEvent>.Continuation
+    private let state = Mutex(State())
+
+    /// - Parameter messageLimit: events kept for a reader that does not come; the oldest go first beyond it.
+    init(messageLimit: Int) {
+        (events, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(messageLimit))
+    }
+
+    var snapshot: TransportSnapshot { state.withLock { $0.snapshot } }
+
+    func update(_ snapshot: TransportSnapshot) {
+        state.withLock { state in
+            let outcome = state.snapshot.outcome
+            state.snapshot = snapshot
+            state.snapshot.outcome = snapshot.outcome ?? outcome
+        }
+    }
+
+    func yield(_ event: TransportEvent) { continuation.yield(event) }
+
+    /// The end: delivered to every waiter now and later, then the events end.
+    func finish(_ outcome: CallOutcome) {
+        let waiters = state.withLock { state in
+            state.snapshot.outcome = outcome
+            state.snapshot.state = .ended
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        continuation.yield(.ended(outcome))
+        continuation.finish()
+        for waiter in waiters { waiter.resume(returning: outcome) }
+    }
+
+    func outcome() async -> CallOutcome {
+        await withCheckedContinuation { waiter in
+            let known: CallOutcome? = state.withLock { state in
+                if state.snapshot.outcome == nil { state.waiters.append(waiter) }
+                return state.snapshot.outcome
+            }
+            if let known { waiter.resume(returning: known) }
+        }
+    }
+}

@@ -1,0 +1,289 @@
+internal import ICELite
+
+/// Drives one `ClientCall` on real sockets: the byte stream of the line, a UDP socket for each local address, one timer.
+///
+/// `@unchecked Sendable`: everything mutable is confined to `loop`'s thread; other threads only submit work to it.
+final class ClientDriver: @unchecked Sendable {
+    /// A configuration that was checked.
+    struct Settings: Sendable {
+        let call: ClientCallConfiguration
+        let trust: TLSContext.Trust
+        let detours: [SocketAddress: SocketAddress]
+
+        init(_ configuration: TransportConfiguration) throws(TransportError) {
+            let url: CallLineURL
+            do throws(CallLineURLError) {
+                url = try CallLineURL(configuration.url)
+            } catch {
+                throw .invalidOptions("url: \(error)")
+            }
+            guard (1...256).contains(configuration.callID.utf8.count) else {
+                throw .invalidOptions("callID must have 1…256 bytes")
+            }
+            if let key = configuration.key {
+                guard !key.isEmpty, key.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
+                    key.utf8.count <= UpgradeRequest.keyLimit
+                else { throw .invalidOptions("key must be printable ASCII without spaces") }
+            }
+            var call = ClientCallConfiguration(url: url, key: configuration.key, callID: configuration.callID)
+            call.wanted = configuration.callTransport
+            call.isStandard = configuration.callAudio == .standard
+            call.recovery = configuration.recoveryPolicy
+            call.limits = configuration.limits
+            self.call = call
+            switch configuration.trust {
+            case .system: trust = .system
+            case .caFile(let path): trust = .file(path)
+            case .insecure:
+                guard url.literal?.isLoopback == true else {
+                    throw .invalidOptions("trust: .insecure is for a literal loopback address only")
+                }
+                trust = .insecure
+            }
+            detours = configuration.detours
+        }
+    }
+
+    /// Packets in hand at most; one call needs a handful.
+    private static let poolSize = 128
+    /// UDP sockets a call opens at most.
+    private static let socketLimit = 8
+    /// Room for the line's bytes on their way to the stream.
+    private static let lineRoom = 16_384
+    /// How often the snapshot is renewed while nothing happens.
+    private static let snapshotInterval = Nanoseconds.milliseconds(100)
+
+    private let settings: Settings
+    private let shared: CallShared
+    private let loop: EventLoop
+    private let tls: TLSContext?
+    private let pool = PacketPool(size: poolSize)
+    private var call: ClientCall
+    private var stream: ByteStream?
+    private var sockets: [UDPSocket] = []
+    private var timer: TimerID?
+    private var lineBytes: [UInt8] = []
+    private var startedAt = Instant.zero
+    private var snapshotAt = Instant.zero
+    private var isFinished = false
+    private var isDraining = false
+
+    init(
+        settings: Settings, capture: PCMRing, playout: PCMRing, shared: CallShared
+    ) throws(TransportError) {
+        self.settings = settings
+        self.shared = shared
+        var randomness = Randomness.system
+        let ssrc = SSRC.random(using: &randomness)
+        do {
+            let media = CallMedia(
+                sender: try AudioSender(ssrc: ssrc, payloadType: .defaultOpus, randomness: &randomness),
+                receiver: try AudioReceiver(payloadType: .defaultOpus), capture: capture, playout: playout)
+            call = ClientCall(
+                configuration: settings.call, certificate: DTLSCertificate.shared, media: media, ssrc: ssrc,
+                randomness: randomness)
+        } catch {
+            throw .system("Opus cannot be set up: \(error)")
+        }
+        do throws(TLSError) {
+            tls = settings.call.url.isSecure ? try TLSContext(trust: settings.trust) : nil
+        } catch {
+            throw .invalidOptions("trust: \(error)")
+        }
+        do throws(SocketError) {
+            loop = try EventLoop(name: "graine-call")
+        } catch {
+            throw .system("\(error)")
+        }
+    }
+
+    // MARK: From any thread
+
+    func start() { loop.submit { self.begin() } }
+
+    func end(failure message: String?) {
+        loop.submit {
+            if let message { self.call.fail(message, now: self.loop.now) } else { self.call.hangUp(now: self.loop.now) }
+            self.drain()
+        }
+    }
+
+    func send(message: [UInt8]) {
+        loop.submit {
+            _ = self.call.send(message: message, now: self.loop.now)
+            self.drain()
+        }
+    }
+
+    // MARK: On the loop
+
+    private func begin() {
+        let now = loop.now
+        startedAt = now
+        timer = loop.makeTimer { [unowned self] in
+            call.handleTimeout(now: loop.now)
+            drain()
+        }
+        call.start(now: now)
+        let url = settings.call.url
+        let stream = ByteStream.connect(
+            host: url.host, port: url.port, tls: tls.map { ByteStream.Security(context: $0, host: url.host) },
+            deadline: now + settings.call.limits.lineBudget.nanoseconds, loop: loop)
+        self.stream = stream
+        stream.onEvent = { [unowned self] event in
+            switch event {
+            case .connected(let timing): connected(timing)
+            case .writable: drain()
+            case .closed(let error): streamClosed(error)
+            }
+        }
+        stream.onBytes = { [unowned self] bytes in
+            call.receiveLine(bytes, now: loop.now)
+            drain()
+        }
+        drain()
+    }
+
+    private func connected(_ timing: ByteStream.Timing) {
+        call.timings.resolved = timing.resolved
+        call.timings.connected = timing.connected
+        call.timings.tlsDone = timing.secured
+        if call.offersMediaPath { openSockets() }
+        call.lineConnected(localAddresses: sockets.map(\.localAddress), now: loop.now)
+        drain()
+    }
+
+    private func streamClosed(_ error: StreamError?) {
+        let opened = call.timings.upgraded != nil
+        stream = nil
+        if let error, !opened {
+            call.lineUnreachable("\(error)", now: loop.now)
+        } else {
+            call.lineEnded(now: loop.now)
+        }
+        drain()
+    }
+
+    /// One socket for each local address; loopback only towards a loopback peer (RFC 8445 §5.1.1.1).
+    private func openSockets() {
+        let isLoopback = stream?.remoteAddress?.ip.unmapped.isLoopback == true
+        let addresses = NetworkInterfaces.all().filter { $0.isLoopback == isLoopback && !$0.ip.isLinkLocal }
+        for address in addresses.prefix(Self.socketLimit) {
+            guard let socket = try? UDPSocket.open(bind: SocketAddress(ip: address.ip, port: 0)) else { continue }
+            do throws(SocketError) {
+                try loop.register(socket.fd, interest: .readable) { [unowned self, unowned socket] readiness in
+                    if readiness.contains(.error) { drainErrors(of: socket) }
+                    receive(from: socket)
+                }
+                sockets.append(socket)
+            } catch {
+                socket.close()
+            }
+        }
+    }
+
+    private func receive(from socket: UDPSocket) {
+        let now = loop.now
+        while socket.receive(into: pool, { packet, remote, _ in
+            var packet = packet
+            let path = NetworkPath(local: socket.localAddress, remote: original(remote))
+            call.receive(&packet, path: path, now: now)
+        }) == UDPSocket.batchLimit {}
+        drain()
+    }
+
+    private func drainErrors(of socket: UDPSocket) {
+        let now = loop.now
+        socket.drainErrors { error in
+            guard let destination = error.destination else { return }
+            call.sendFailed(
+                path: NetworkPath(local: socket.localAddress, remote: original(destination)),
+                failure: ICESendFailure(
+                    errno: error.errno, icmpType: error.isLocal ? nil : error.icmpType,
+                    icmpCode: error.isLocal ? nil : error.icmpCode, reporter: error.reporter),
+                now: now)
+        }
+        drain()
+    }
+
+    /// The address the peer signalled, for one that a detour stands in for.
+    private func original(_ address: SocketAddress) -> SocketAddress {
+        settings.detours.first { $0.value == address }?.key ?? address
+    }
+
+    /// Carries out all the call wants, then arms the timer. Not entered twice: what a callback adds is drained by the outer one.
+    private func drain() {
+        guard !isDraining, !isFinished else { return }
+        isDraining = true
+        let now = loop.now
+        sendDatagrams(now: now)
+        writeLine()
+        while let event = call.pollEvent() { handle(event, now: now) }
+        if call.isLineFinished, lineBytes.isEmpty, call.state == .ended { stream?.shutdown() }
+        updateSnapshot(now: now)
+        isDraining = false
+        if call.state == .ended, stream == nil { return finish() }
+        if let timer { _ = loop.arm(timer, at: call.nextDeadline) }
+    }
+
+    private func sendDatagrams(now: Instant) {
+        while var packet = pool.take() {
+            guard let transmit = call.pollTransmit(into: &packet, now: now) else { return }
+            guard let socket = sockets.first(where: { $0.localAddress == transmit.path.local }) else { continue }
+            let remote = settings.detours[transmit.path.remote] ?? transmit.path.remote
+            if case .failed(let errno) = socket.send(packet.bytes, to: remote) {
+                call.sendFailed(path: transmit.path, failure: ICESendFailure(errno: errno), now: now)
+            }
+        }
+    }
+
+    private func writeLine() {
+        guard let stream, stream.isOpen else { return }
+        while true {
+            if lineBytes.isEmpty {
+                lineBytes = call.lineOutput(atMost: Self.lineRoom)
+                if lineBytes.isEmpty { return }
+            }
+            let accepted = stream.write(lineBytes.span.bytes)
+            lineBytes.removeFirst(accepted)
+            if !lineBytes.isEmpty { return }
+        }
+    }
+
+    private func handle(_ event: ClientCall.Event, now: Instant) {
+        switch event {
+        case .stateChanged(let state):
+            if state != .ended { shared.yield(.stateChanged(state)) }
+        case .transportChanged(let kind, let fallback): shared.yield(.transportChanged(kind, fallback))
+        case .message(let bytes): shared.yield(.message(bytes))
+        case .pathClosed: closeSockets(now: now)
+        case .ended(let outcome):
+            updateSnapshot(now: now, isForced: true)
+            shared.yield(.stateChanged(.ended))
+            shared.finish(outcome)
+        }
+    }
+
+    private func closeSockets(now: Instant) {
+        sendDatagrams(now: now)
+        for socket in sockets {
+            loop.unregister(socket.fd)
+            socket.close()
+        }
+        sockets.removeAll()
+    }
+
+    private func finish() {
+        isFinished = true
+        closeSockets(now: loop.now)
+        if let timer { loop.cancel(timer) }
+        timer = nil
+        loop.stop()
+    }
+
+    private func updateSnapshot(now: Instant, isForced: Bool = false) {
+        guard isForced || now >= snapshotAt || call.state != .active else { return }
+        snapshotAt = now + Self.snapshotInterval
+        shared.update(call.snapshot(startedAt: startedAt))
+    }
+}

@@ -1,0 +1,73 @@
+package import ICELite
+
+/// Whose certificate the call line accepts.
+public enum TLSTrust: Hashable, Sendable {
+    /// The authorities of the system.
+    case system
+    /// Only the authorities in this PEM file.
+    case caFile(String)
+    /// Anybody. Encrypted, but to whom is unknown: for tests against a literal loopback address only.
+    case insecure
+}
+
+/// What one call is made with. A session copies it; a change applies to the next call.
+public struct TransportConfiguration: Sendable {
+    /// The call line's URL, whole: `wss://host[:port]/path`. `ws://` only to a literal loopback address.
+    public var url: String
+    /// The key that `Authorization: Bearer` carries. Goes only to the host of `url`.
+    public var key: String?
+    /// The call's id, an opaque string. By default `call_` and a random lowercase UUID.
+    public var callID: String
+    /// What the application asked for.
+    public var callTransport: CallTransport = .auto
+    /// The agent's in-app call audio, where it is known beforehand.
+    public var callAudio: CallAudio = .auto
+    /// Whose certificate is accepted.
+    public var trust: TLSTrust = .system
+    /// What happens when an active media path is lost for good.
+    public var recoveryPolicy: RecoveryPolicy = .continueOnWebSocket
+    /// Budgets and bounds.
+    public var limits = TransportLimits()
+    /// Sends the path's datagrams for a remote address to another one: where a test's relay stands. Empty in a real call.
+    package var detours: [SocketAddress: SocketAddress] = [:]
+
+    /// A configuration with the defaults of the contract.
+    public init(url: String, key: String? = nil) {
+        self.url = url
+        self.key = key
+        callID = "call_" + Self.randomUUID()
+    }
+
+    /// A random (version 4) UUID, lowercase (RFC 9562 §5.4).
+    private static func randomUUID() -> String {
+        var randomness = Randomness.system
+        var bytes = randomness.bytes(16)
+        bytes[6] = bytes[6] & 0x0F | 0x40
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+        return [digits[0..<4], digits[4..<6], digits[6..<8], digits[8..<10], digits[10..<16]]
+            .map { $0.joined() }.joined(separator: "-")
+    }
+}
+
+/// Why a session or an endpoint cannot be made or started.
+public enum TransportError: Error, Hashable, Sendable {
+    /// An option has a value that cannot be used; the sentence names it.
+    case invalidOptions(String)
+    /// `start` was called before.
+    case alreadyStarted
+    /// An address of this machine is in use by another socket.
+    case addressInUse(String)
+    /// This machine cannot give what is needed: threads, descriptors, files.
+    case system(String)
+}
+
+extension TransportError: CustomStringConvertible {
+    /// A sentence without its full stop.
+    public var description: String {
+        switch self {
+        case .invalidOptions(let what), .addressInUse(let what), .system(let what): what
+        case .alreadyStarted: "the session was started before"
+        }
+    }
+}

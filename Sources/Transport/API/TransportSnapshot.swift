@@ -1,0 +1,103 @@
+public import ICELite
+
+/// When a call reached the stages of its set-up, as time since `start`; nil for those it did not reach.
+public struct SetupTimings: Hashable, Sendable {
+    /// The server's name is resolved.
+    public var resolved: Duration?
+    /// TCP is connected.
+    public var connected: Duration?
+    /// TLS is done.
+    public var secured: Duration?
+    /// The HTTP upgrade was answered.
+    public var upgraded: Duration?
+    /// Hello was handed to the line.
+    public var hello: Duration?
+    /// Welcome came.
+    public var welcome: Duration?
+    /// The first connectivity check was sent.
+    public var firstCheck: Duration?
+    /// A connectivity check was answered.
+    public var firstAnswer: Duration?
+    /// The SRTP keys were there.
+    public var keys: Duration?
+    /// The first audio packet came that decodes.
+    public var firstAudio: Duration?
+    /// Both ends heard each other.
+    public var active: Duration?
+
+    public init() {}
+}
+
+/// What a media path and its handshake became, for reports.
+public struct MediaPathSnapshot: Hashable, Sendable {
+    /// Our address of the pair that is selected.
+    public var localAddress: SocketAddress?
+    /// The peer's.
+    public var remoteAddress: SocketAddress?
+    /// Connectivity checks sent, retransmissions included.
+    public var checksSent = 0
+    /// The pair's round trip.
+    public var roundTrip: Duration?
+    /// `DTLSv1.2`; nil before the handshake is done.
+    public var dtlsVersion: String?
+    /// The cipher suite's name in OpenSSL's words.
+    public var dtlsCipher: String?
+    /// Handshake datagrams that our own timer sent again.
+    public var dtlsRetransmissions = 0
+    /// `SRTP_AEAD_AES_128_GCM` and the like.
+    public var srtpProfile: String?
+    /// Datagrams and bytes on the path, headers of UDP and IP not counted.
+    public var packetsSent = 0
+    public var packetsReceived = 0
+    public var bytesSent = 0
+    public var bytesReceived = 0
+
+    public init() {}
+}
+
+/// Counters of the audio that came in and went out, whatever carried it. Monotonic, in W3C webrtc-stats' sense.
+public struct AudioSnapshot: Hashable, Sendable {
+    public var packetsSent: Int64 = 0
+    public var packetsReceived: Int64 = 0
+    public var packetsReceivedOnPath: Int64 = 0
+    public var packetsReceivedOnLine: Int64 = 0
+    public var packetsLost: Int64 = 0
+    public var packetsDiscarded: Int64 = 0
+    public var duplicates: Int64 = 0
+    /// RFC 3550 interarrival jitter in seconds.
+    public var jitter = 0.0
+    public var totalSamplesReceived: Int64 = 0
+    public var concealedSamples: Int64 = 0
+    public var silentConcealedSamples: Int64 = 0
+    public var concealmentEvents: Int64 = 0
+    /// The playout delay now, in milliseconds.
+    public var playoutDelay = 0.0
+
+    public init() {}
+}
+
+/// A call as it stands: state, carriage, reason, timings and counters. A value; taking one stops nothing.
+public struct TransportSnapshot: Hashable, Sendable {
+    public var state: TransportState = .idle
+    /// What carries the audio; nil while it is undecided.
+    public var transport: TransportKind?
+    /// Why the call runs on the WebSocket although it wanted WebRTC.
+    public var fallback: TransportFallback?
+    public var outcome: CallOutcome?
+    public var setup = SetupTimings()
+    public var path: MediaPathSnapshot?
+    public var audio = AudioSnapshot()
+
+    public init() {}
+}
+
+/// What happens in a call, in order.
+public enum TransportEvent: Hashable, Sendable {
+    case stateChanged(TransportState)
+    /// The carriage was chosen, or changed, and why it is the WebSocket.
+    case transportChanged(TransportKind, TransportFallback?)
+    /// An application's message: one JSON object, byte for byte.
+    case message([UInt8])
+    /// The last event.
+    case ended(CallOutcome)
+}

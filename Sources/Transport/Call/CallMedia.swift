@@ -1,0 +1,135 @@
+package import ICELite
+
+/// One call's audio, whatever carries it: what is captured becomes RTP, RTP becomes what is played.
+///
+/// One SSRC, one sequence space and one timestamp space a direction for the whole call; the carriage is somebody else's
+/// business. Confined to the call's owner; the application's audio threads meet it at the two rings.
+package struct CallMedia: ~Copyable {
+    /// Samples of a packet: 20 ms at 48 kHz.
+    package static let packetSamples = 960
+    /// Time between packets.
+    package static let packetInterval = Nanoseconds.milliseconds(20)
+    /// Samples of a pull: 10 ms at 48 kHz.
+    package static let pullSamples = 480
+    /// Time between pulls.
+    package static let pullInterval = Nanoseconds.milliseconds(10)
+    /// A wake-up this late skips what it missed instead of sending it in one burst: at most 200 ms ahead on the line.
+    package static let catchUpLimit = Nanoseconds.milliseconds(200)
+
+    private var sender: AudioSender
+    private var receiver: AudioReceiver
+    private let capture: PCMRing
+    private let playout: PCMRing
+    private let samples: UnsafeMutableBufferPointer<Int16>
+    private var nextPacketAt = Instant.never
+    private var nextPullAt = Instant.never
+
+    /// - Parameters:
+    ///   - sender: our stream. Taken over.
+    ///   - receiver: the peer's stream. Taken over.
+    ///   - capture: 48 kHz mono the application writes; the call reads.
+    ///   - playout: 48 kHz mono the call writes; the application reads.
+    package init(
+        sender: consuming AudioSender, receiver: consuming AudioReceiver, capture: PCMRing, playout: PCMRing
+    ) {
+        self.sender = sender
+        self.receiver = receiver
+        self.capture = capture
+        self.playout = playout
+        samples = .allocate(capacity: Self.packetSamples)
+        samples.initialize(repeating: 0)
+    }
+
+    deinit { samples.deallocate() }
+
+    /// From now on a packet is due every 20 ms.
+    package mutating func startSending(now: Instant) {
+        if nextPacketAt == .never { nextPacketAt = now }
+    }
+
+    /// From now on 10 ms are played every 10 ms.
+    package mutating func startPlaying(now: Instant) {
+        if nextPullAt == .never { nextPullAt = now }
+    }
+
+    /// Nothing is sent or played any more.
+    package mutating func stop() {
+        nextPacketAt = .never
+        nextPullAt = .never
+    }
+
+    package var nextDeadline: Instant { min(nextPacketAt, nextPullAt) }
+
+    /// Writes the packet that is due into `packet`; false when none is.
+    ///
+    /// - Parameter live: take the capture ring's audio. Otherwise silence is sent, and what was captured meanwhile is left
+    ///   (`discard` false) or thrown away.
+    package mutating func nextPacket(into packet: inout Packet, live: Bool, discard: Bool, now: Instant) -> Bool {
+        guard now >= nextPacketAt else { return false }
+        nextPacketAt =
+            now - nextPacketAt > Self.catchUpLimit ? now + Self.packetInterval : nextPacketAt + Self.packetInterval
+        if !live, discard { _ = capture.discardAll() }
+        guard live else { return sender.next(pcm: nil, into: &packet, now: now) }
+        let count = capture.read(into: samples)
+        if count < samples.count { samples[count...].update(repeating: 0) }
+        return sender.next(pcm: count == 0 ? nil : UnsafeBufferPointer(samples), into: &packet, now: now)
+    }
+
+    /// Plays what is due.
+    package mutating func handleTimeout(now: Instant) {
+        guard now >= nextPullAt else { return }
+        if now - nextPullAt > Self.catchUpLimit { nextPullAt = now }
+        let block = UnsafeMutableBufferPointer(rebasing: samples[..<Self.pullSamples])
+        while nextPullAt <= now {
+            _ = receiver.pull(into: block, now: nextPullAt)
+            _ = playout.write(UnsafeBufferPointer(block))
+            nextPullAt = nextPullAt + Self.pullInterval
+        }
+    }
+
+    /// Takes an RTP packet that came on an open carriage. True when it is audio that decodes.
+    package mutating func receive(
+        _ packet: borrowing RawSpan, header: RTPHeader, on carriage: AudioCarriage, now: Instant
+    ) -> Bool {
+        switch receiver.receive(packet, header: header, carriage: carriage, now: now) {
+        case .audio(let verdict): verdict != .invalid
+        case .foreignPayloadType, .empty: false
+        }
+    }
+
+    /// The header of `packet` if it is audio of the call's payload type; nil for everything else.
+    package func audioHeader(of packet: borrowing RawSpan) -> RTPHeader? {
+        do throws(RTPError) {
+            let header = try RTPHeader(parsing: packet)
+            return header.payloadType == receiver.payloadType && !header.payload.isEmpty ? header : nil
+        } catch {
+            return nil
+        }
+    }
+
+    /// The payload type of the stream that comes in and of the one that goes out: the answer's, or hello's.
+    package mutating func setPayloadType(_ payloadType: PayloadType) {
+        sender.payloadType = payloadType
+        receiver.payloadType = payloadType
+    }
+
+    /// Writes the RTCP report that is due on the media path; false when none is.
+    package mutating func writeReport(_ reporter: inout RTCPReporter, into out: inout OutputRawSpan, now: Instant) -> Bool {
+        do throws(RTPError) {
+            return try reporter.pollReport(
+                into: &out, sent: sender.counters, reception: &receiver.pathReception, now: now)
+        } catch {
+            return false
+        }
+    }
+
+    /// Takes a decrypted RTCP compound.
+    package mutating func receiveReport(_ bytes: borrowing RawSpan, _ reporter: inout RTCPReporter, now: Instant) {
+        _ = reporter.handle(bytes, reception: &receiver.pathReception, now: now)
+    }
+
+    /// A copy of the receiver's figures.
+    package var inbound: AudioReceiverStatistics { receiver.statistics }
+    /// A copy of the sender's figures.
+    package var outbound: RTPSenderCounters { sender.counters }
+}

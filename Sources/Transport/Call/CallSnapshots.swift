@@ -1,0 +1,89 @@
+internal import ICELite
+
+extension ClientCall {
+    /// The call as it stands, for the application.
+    func snapshot(startedAt: Instant) -> TransportSnapshot {
+        var snapshot = TransportSnapshot()
+        snapshot.state = state
+        snapshot.transport = transport
+        snapshot.fallback = fallback
+        let since = { (instant: Instant?) in instant.map { Duration(nanoseconds: $0 - startedAt) } }
+        snapshot.setup.resolved = since(timings.resolved)
+        snapshot.setup.connected = since(timings.connected)
+        snapshot.setup.secured = since(timings.tlsDone)
+        snapshot.setup.upgraded = since(timings.upgraded)
+        snapshot.setup.hello = since(timings.hello)
+        snapshot.setup.welcome = since(timings.welcome)
+        snapshot.setup.firstCheck = since(timings.firstCheck)
+        snapshot.setup.firstAnswer = since(timings.firstAnswer)
+        snapshot.setup.keys = since(timings.secured)
+        snapshot.setup.firstAudio = since(timings.firstAudio)
+        snapshot.setup.active = since(timings.active)
+        snapshot.path = carriages.pathSnapshot
+        snapshot.audio = carriages.audioSnapshot
+        return snapshot
+    }
+
+    /// The line's next bytes, at most `limit` of them; empty when nothing waits.
+    mutating func lineOutput(atMost limit: Int) -> [UInt8] { carriages.lineOutput(atMost: limit) }
+}
+
+extension ServerCall {
+    /// The line's next bytes, at most `limit` of them; empty when nothing waits.
+    mutating func lineOutput(atMost limit: Int) -> [UInt8] { carriages.lineOutput(atMost: limit) }
+}
+
+extension Carriages {
+    mutating func lineOutput(atMost limit: Int) -> [UInt8] {
+        guard queuedLineBytes > 0 else { return [] }
+        let room = UnsafeMutableRawBufferPointer.allocate(byteCount: limit, alignment: 16)
+        defer { room.deallocate() }
+        var out = unsafe OutputRawSpan(buffer: room, initializedCount: 0)
+        _ = line?.writeOutput(into: &out)
+        let count = unsafe out.finalize(for: room)
+        return Array(room[..<count])
+    }
+
+    var pathSnapshot: MediaPathSnapshot? {
+        switch path {
+        case .none: return nil
+        case .some(let path):
+            var snapshot = MediaPathSnapshot()
+            snapshot.localAddress = path.selectedPath?.local
+            snapshot.remoteAddress = path.selectedPath?.remote
+            snapshot.checksSent = path.evidence.checksSent
+            snapshot.roundTrip = path.evidence.roundTrip.map { Duration(nanoseconds: $0) }
+            let counters = path.statistics
+            snapshot.packetsSent = counters.packetsSent
+            snapshot.packetsReceived = counters.packetsReceived
+            snapshot.bytesSent = counters.bytesSent
+            snapshot.bytesReceived = counters.bytesReceived
+            snapshot.srtpProfile = counters.srtpProfile.map { "\($0)" }
+            if let dtls = path.dtlsStatistics {
+                snapshot.dtlsVersion = dtls.version.isEmpty ? nil : dtls.version
+                snapshot.dtlsCipher = dtls.cipher.isEmpty ? nil : dtls.cipher
+                snapshot.dtlsRetransmissions = dtls.retransmits
+            }
+            return snapshot
+        }
+    }
+
+    var audioSnapshot: AudioSnapshot {
+        var snapshot = AudioSnapshot()
+        let inbound = media.inbound
+        snapshot.packetsSent = media.outbound.packetsSent
+        snapshot.packetsReceivedOnPath = inbound.packetsReceivedOnPath
+        snapshot.packetsReceivedOnLine = inbound.packetsReceivedOnLine
+        snapshot.packetsReceived = inbound.packetsReceivedOnPath + inbound.packetsReceivedOnLine
+        snapshot.packetsLost = inbound.packetsLostOnPath + inbound.packetsLostOnLine
+        snapshot.packetsDiscarded = inbound.buffer.packetsDiscarded
+        snapshot.duplicates = inbound.buffer.duplicates
+        snapshot.jitter = inbound.jitter
+        snapshot.totalSamplesReceived = inbound.buffer.totalSamplesReceived
+        snapshot.concealedSamples = inbound.buffer.concealedSamples
+        snapshot.silentConcealedSamples = inbound.buffer.silentConcealedSamples
+        snapshot.concealmentEvents = inbound.buffer.concealmentEvents
+        snapshot.playoutDelay = inbound.buffer.playoutDelay
+        return snapshot
+    }
+}

@@ -1,0 +1,266 @@
+internal import ICELite
+
+/// The two carriages of a call and the one RTP stream that travels on them: who may send where, and what is taken from where.
+///
+/// Shared by both ends; which carriage is in force is told by the policies, never decided here.
+struct Carriages: ~Copyable {
+    /// Before a choice the client parks what the server already sends on the line; the server drops what it gets there.
+    let parksLineAudio: Bool
+    let limits: TransportLimits
+    var line: LineConnection?
+    var path: MediaPath?
+    var media: CallMedia
+    var rtcp: RTCPReporter
+    /// One packet to work in.
+    private let scratch = PacketPool(size: 1)
+
+    /// The carriage in force; nil before the first select.
+    private(set) var inForce: TransportKind?
+    /// The carriage the last change closed, and when.
+    private var closed: (kind: TransportKind, at: Instant)?
+    /// Send on the line before a select: a call that was welcomed without a media path.
+    var sendsOnLineEarly = false
+    /// Both ends hear each other: the application's audio is sent and the peer's is played.
+    private(set) var isActive = false
+    private var parked: [(bytes: [UInt8], at: Instant)] = []
+
+    /// Audio on a carriage that was closed to it, or that came before a select.
+    private(set) var droppedOnClosed = 0
+    /// Parked packets beyond the limit.
+    private(set) var parkedOverflow = 0
+
+    init(
+        parksLineAudio: Bool, limits: TransportLimits, media: consuming CallMedia, rtcp: RTCPReporter
+    ) {
+        self.parksLineAudio = parksLineAudio
+        self.limits = limits
+        self.media = media
+        self.rtcp = rtcp
+    }
+
+    // MARK: The choice
+
+    /// `kind` is in force from now on. What is in flight on the other one is still welcome for a moment.
+    mutating func select(_ kind: TransportKind, now: Instant) {
+        if let inForce, inForce != kind { closed = (inForce, now) }
+        inForce = kind
+    }
+
+    /// The application's audio goes out and the peer's is played from now on.
+    mutating func activate(now: Instant) {
+        isActive = true
+        media.startPlaying(now: now)
+    }
+
+    /// Lets the media path go; it says close_notify first.
+    mutating func closePath(now: Instant) { path?.close(now: now) }
+
+    /// Ends everything: no timer, no key, no parked packet is left.
+    mutating func end(now: Instant) {
+        media.stop()
+        path?.close(now: now)
+        parked.removeAll()
+        isActive = false
+    }
+
+    // MARK: The path's description
+
+    mutating func setRemote(_ remote: RemotePathDescription, now: Instant) throws(PathError) {
+        try path?.setRemote(remote, now: now)
+    }
+
+    mutating func addRemoteCandidate(_ candidate: ICECandidate, now: Instant) {
+        path?.addRemoteCandidate(candidate, now: now)
+    }
+
+    mutating func remoteEndOfCandidates(now: Instant) { path?.remoteEndOfCandidates(now: now) }
+
+    /// What the path can tell of itself; nil without one.
+    var evidence: PathEvidence? {
+        switch path {
+        case .some(let path): path.evidence
+        case .none: nil
+        }
+    }
+
+    /// Bytes that wait for the line.
+    var queuedLineBytes: Int {
+        switch line {
+        case .some(let line): line.queuedBytes
+        case .none: 0
+        }
+    }
+
+    /// The line has said its last, or there is none.
+    var isLineFinished: Bool {
+        switch line {
+        case .some(let line): line.isFinished
+        case .none: true
+        }
+    }
+
+    // MARK: In
+
+    /// An RTP packet came on `kind`, decrypted. True when it is the peer's audio, decodes, and counts as heard there.
+    mutating func receiveAudio(_ packet: borrowing RawSpan, on kind: TransportKind, now: Instant) -> Bool {
+        guard let header = media.audioHeader(of: packet) else { return false }
+        if accepts(kind, now: now) {
+            return media.receive(packet, header: header, on: kind == .webrtc ? .path : .line, now: now)
+        }
+        if inForce == nil, kind == .websocket, parksLineAudio {
+            guard parked.count < limits.parkedLinePackets else {
+                parkedOverflow += 1
+                return false
+            }
+            parked.append((packet.withUnsafeBytes { Array($0) }, now))
+            return false
+        }
+        droppedOnClosed += 1
+        return false
+    }
+
+    /// A datagram came on `path`. True when it was the peer's audio and counts as heard on the media path.
+    mutating func receiveDatagram(_ packet: inout Packet, path networkPath: NetworkPath, now: Instant) -> Bool {
+        switch path?.handle(&packet, path: networkPath, now: now) {
+        case .rtp:
+            guard receiveAudio(packet.bytes, on: .webrtc, now: now) else { return false }
+            path?.mediaDecoded(now: now)
+            return true
+        case .rtcp:
+            media.receiveReport(packet.bytes, &rtcp, now: now)
+            return false
+        case .consumed, .dropped, nil: return false
+        }
+    }
+
+    /// A binary message of the line's. True when it was the peer's audio and counts as heard there.
+    mutating func receiveLinePacket(_ range: Range<Int>, now: Instant) -> Bool {
+        guard var packet = scratch.take() else { return false }
+        line?.copy(range, into: &packet)
+        return !isRTCP(packet.bytes) && receiveAudio(packet.bytes, on: .websocket, now: now)
+    }
+
+    /// The path has its keys: what waited for them is taken now. True when something of it was heard.
+    mutating func takeParkedMedia(now: Instant) -> Bool {
+        guard var packet = scratch.take() else { return false }
+        var heard = false
+        rtcp.start(now: now)
+        while let from = path?.nextParkedMedia(into: &packet, now: now) {
+            heard = receiveDatagram(&packet, path: from, now: now) || heard
+        }
+        return heard
+    }
+
+    /// Takes what was parked once the WebSocket is selected. True when something of it was heard.
+    mutating func takeParked(now: Instant) -> Bool {
+        var heard = false
+        for packet in parked where now - packet.at <= limits.closedCarriageGrace.nanoseconds {
+            guard let header = media.audioHeader(of: packet.bytes.span.bytes) else { continue }
+            heard = media.receive(packet.bytes.span.bytes, header: header, on: .line, now: packet.at) || heard
+        }
+        parked.removeAll()
+        return heard
+    }
+
+    private func accepts(_ kind: TransportKind, now: Instant) -> Bool {
+        guard let inForce else { return kind == .webrtc }
+        if kind == inForce { return true }
+        guard let closed, closed.kind == kind else { return false }
+        return now - closed.at <= limits.closedCarriageGrace.nanoseconds
+    }
+
+    // MARK: Out
+
+    /// The path has keys and may carry media.
+    var isPathSecured: Bool {
+        switch path {
+        case .some(let path): path.isSecured
+        case .none: false
+        }
+    }
+
+    private var selectedPath: NetworkPath? {
+        switch path {
+        case .some(let path): path.selectedPath
+        case .none: nil
+        }
+    }
+
+    /// Where audio goes now; nil while nothing may be sent.
+    private var sendsOn: TransportKind? {
+        if let inForce { return inForce }
+        if isPathSecured { return .webrtc }
+        return sendsOnLineEarly ? .websocket : nil
+    }
+
+    /// Writes the next datagram into the empty `packet`, control first; audio that is due for the line goes there instead.
+    mutating func pollTransmit(into packet: inout Packet, now: Instant) -> Transmit? {
+        if path != nil {
+            if let control = Self.pollControl(&path, into: &packet, now: now) { return control }
+        }
+        if let report = pollReport(into: &packet, now: now) { return report }
+        return pollAudio(into: &packet, now: now)
+    }
+
+    private mutating func pollAudio(into packet: inout Packet, now: Instant) -> Transmit? {
+        guard let kind = sendsOn else { return nil }
+        media.startSending(now: now)
+        while media.nextPacket(into: &packet, live: isActive, discard: parksLineAudio, now: now) {
+            switch kind {
+            case .websocket:
+                line?.sendBinary(packet.bytes)
+            case .webrtc:
+                if let target = selectedPath, path?.protectRTP(&packet) == true {
+                    return Transmit(path: target, byteCount: packet.count)
+                }
+            }
+            packet.count = 0
+        }
+        return nil
+    }
+
+    private mutating func pollReport(into packet: inout Packet, now: Instant) -> Transmit? {
+        guard now >= rtcp.nextDeadline, let target = selectedPath, isPathSecured else { return nil }
+        guard Self.writeReport(&media, &rtcp, into: &packet, now: now) else { return nil }
+        guard path?.protectRTCP(&packet) == true else {
+            packet.count = 0
+            return nil
+        }
+        return Transmit(path: target, byteCount: packet.count)
+    }
+
+    // A closure cannot capture parts of a noncopyable value: these take them apart first.
+    private static func pollControl(
+        _ path: inout MediaPath?, into packet: inout Packet, now: Instant
+    ) -> Transmit? {
+        packet.write { out in path?.pollTransmit(into: &out, now: now) ?? nil }
+    }
+
+    private static func writeReport(
+        _ media: inout CallMedia, _ rtcp: inout RTCPReporter, into packet: inout Packet, now: Instant
+    ) -> Bool {
+        packet.write { out in media.writeReport(&rtcp, into: &out, now: now) }
+    }
+
+    // MARK: Time
+
+    var nextDeadline: Instant {
+        var deadline = media.nextDeadline
+        switch line {
+        case .some(let line): deadline = min(deadline, line.nextDeadline)
+        case .none: break
+        }
+        switch path {
+        case .some(let path): deadline = min(deadline, path.nextDeadline)
+        case .none: break
+        }
+        if isPathSecured, selectedPath != nil { deadline = min(deadline, rtcp.nextDeadline) }
+        return deadline
+    }
+
+    mutating func handleTimeout(now: Instant) {
+        line?.handleTimeout(now: now)
+        path?.handleTimeout(now: now)
+        media.handleTimeout(now: now)
+    }
+}

@@ -1,0 +1,379 @@
+package import ICELite
+
+/// What a client's call is made of, in the types of the machines.
+package struct ClientCallConfiguration: Sendable {
+    package var url: CallLineURL
+    package var key: String?
+    package var callID: String
+    package var wanted = CallTransport.auto
+    /// The agent's call audio is known to be Standard beforehand.
+    package var isStandard = false
+    package var recovery = RecoveryPolicy.continueOnWebSocket
+    package var limits = TransportLimits()
+
+    package init(url: CallLineURL, key: String?, callID: String) {
+        self.url = url
+        self.key = key
+        self.callID = callID
+    }
+}
+
+/// The client's end of a call, whole and without I/O: the line's bytes and the path's datagrams go in and come out.
+///
+/// The owner connects the byte stream (TCP, TLS), opens the UDP sockets and drives this machine: one input, then
+/// `pollTransmit`, `writeLine` and `pollEvent` until there is nothing more, then `nextDeadline`.
+package struct ClientCall: ~Copyable {
+    package enum Event: Sendable {
+        case stateChanged(TransportState)
+        /// The carriage was chosen, or changed.
+        case transportChanged(TransportKind, TransportFallback?)
+        /// An application's message: one JSON object, byte for byte.
+        case message([UInt8])
+        /// The UDP sockets are not needed any more once what is queued has gone out.
+        case pathClosed
+        case ended(CallOutcome)
+    }
+
+    let configuration: ClientCallConfiguration
+    var limits: TransportLimits { configuration.limits }
+    var randomness: Randomness
+    let certificate: DTLSCertificate?
+    let ssrc: SSRC
+    var policy: ClientPolicy
+    var carriages: Carriages
+    var offer: String?
+    var localMedia: LocalMedia?
+    var events: [Event] = []
+    var reported = TransportState.idle
+
+    /// When the call reached its stages.
+    package var timings = SetupInstants()
+    /// Messages of the peer's that were ignored, and why nothing else came of them.
+    package private(set) var ignoredMessages = 0
+
+    /// - Parameters:
+    ///   - certificate: nil where this machine cannot make one: then there is no media path.
+    ///   - media: the call's audio. Taken over.
+    package init(
+        configuration: ClientCallConfiguration, certificate: DTLSCertificate?, media: consuming CallMedia, ssrc: SSRC,
+        randomness: Randomness
+    ) {
+        self.configuration = configuration
+        self.certificate = certificate
+        self.randomness = randomness
+        self.ssrc = ssrc
+        policy = ClientPolicy(
+            wanted: configuration.wanted, standard: configuration.isStandard, hasMediaPath: certificate != nil,
+            recovery: configuration.recovery, limits: configuration.limits)
+        carriages = Carriages(
+            parksLineAudio: true, limits: configuration.limits, media: media,
+            rtcp: RTCPReporter(localSSRC: ssrc, cname: ""))
+    }
+
+    // MARK: What it knows
+
+    package var state: TransportState { policy.callState }
+    package var transport: TransportKind? { policy.transport ?? policy.ending?.transport }
+    package var fallback: TransportFallback? { policy.ending.map(\.fallback) ?? policy.fallback }
+    /// Whether the owner is to open UDP sockets.
+    package var offersMediaPath: Bool { policy.offersMediaPath }
+    package var evidence: PathEvidence { policy.evidence }
+}
+
+// MARK: - Inputs
+
+extension ClientCall {
+    /// The application started the call: its budgets run from `now`.
+    package mutating func start(now: Instant) {
+        timings.started = now
+        policy.start(now: now)
+        settle(now: now)
+    }
+
+    /// The byte stream to the server is open, TLS done.
+    ///
+    /// - Parameter localAddresses: the UDP sockets that are open: host candidates. Empty where no media path is wanted.
+    package mutating func lineConnected(localAddresses: [SocketAddress], now: Instant) {
+        guard state == .connecting, carriages.line == nil else { return }
+        if policy.offersMediaPath { makeOffer(localAddresses, now: now) }
+        carriages.line = LineConnection.client(
+            url: configuration.url, key: configuration.key, now: now, randomness: randomness.split("line"))
+        settle(now: now)
+    }
+
+    /// The byte stream could not be had: the sentence says what failed.
+    package mutating func lineUnreachable(_ message: String, now: Instant) {
+        policy.lineRefused(message, now: now)
+        settle(now: now)
+    }
+
+    /// Bytes came on the line.
+    package mutating func receiveLine(_ bytes: borrowing RawSpan, now: Instant) {
+        policy.lineHeardAt = now
+        carriages.line?.receive(bytes, now: now)
+        settle(now: now)
+    }
+
+    /// The peer's end of the byte stream is closed.
+    package mutating func lineEnded(now: Instant) {
+        if carriages.line == nil {
+            policy.lineClosed(now: now)
+        } else {
+            carriages.line?.peerClosed(now: now)
+        }
+        settle(now: now)
+    }
+
+    /// A datagram came on `path`; `packet` is consumed or decrypted in place.
+    package mutating func receive(_ packet: inout Packet, path: NetworkPath, now: Instant) {
+        if carriages.receiveDatagram(&packet, path: path, now: now) { heard(on: .webrtc, now: now) }
+        settle(now: now)
+    }
+
+    /// A send on `path` was refused, by this machine or by ICMP.
+    package mutating func sendFailed(path: NetworkPath, failure: ICESendFailure, now: Instant) {
+        carriages.path?.handleSendFailure(path: path, failure: failure, now: now)
+        settle(now: now)
+    }
+
+    /// Sends an application's message; false when the call is not welcomed or too much waits already.
+    package mutating func send(message: [UInt8], now: Instant) -> Bool {
+        guard timings.welcome != nil, state != .ended, carriages.queuedLineBytes + message.count <= limits.queuedLineBytes
+        else { return false }
+        carriages.line?.sendText(message.span.bytes)
+        settle(now: now)
+        return true
+    }
+
+    /// The application hangs up.
+    package mutating func hangUp(now: Instant) {
+        policy.hangUp(now: now)
+        settle(now: now)
+    }
+
+    /// The application ends the call as failed.
+    package mutating func fail(_ message: String, now: Instant) {
+        policy.fail(message, now: now)
+        settle(now: now)
+    }
+
+    package mutating func handleTimeout(now: Instant) {
+        carriages.handleTimeout(now: now)
+        policy.handleTimeout(now: now)
+        settle(now: now)
+    }
+}
+
+// MARK: - Outputs
+
+extension ClientCall {
+    /// Writes the next datagram into the empty `packet` and says where it goes; nil when there is none.
+    package mutating func pollTransmit(into packet: inout Packet, now: Instant) -> Transmit? {
+        carriages.pollTransmit(into: &packet, now: now)
+    }
+
+    /// Moves as many of the line's bytes as fit into `out`; returns how many.
+    package mutating func writeLine(into out: inout OutputRawSpan) -> Int {
+        carriages.line?.writeOutput(into: &out) ?? 0
+    }
+
+    /// The line has said its last: the owner shuts the stream down once everything is written.
+    package var isLineFinished: Bool { carriages.isLineFinished }
+
+    package mutating func pollEvent() -> Event? { events.isEmpty ? nil : events.removeFirst() }
+
+    package var nextDeadline: Instant { min(policy.nextDeadline, carriages.nextDeadline) }
+}
+
+// MARK: - Inside
+
+extension ClientCall {
+    mutating func makeOffer(_ addresses: [SocketAddress], now: Instant) {
+        guard let certificate else { return }
+        let credentials = ICECredentials.random(using: &randomness)
+        var path = MediaPath(
+            controlling: credentials, certificate: certificate, localSSRC: ssrc.rawValue, limits: limits,
+            randomness: randomness.split("ice"))
+        var media = LocalMedia(
+            ufrag: credentials.ufrag, password: credentials.password, isLite: false,
+            fingerprint: certificate.fingerprint.attribute, ssrc: ssrc, cname: String(ssrc.rawValue, radix: 36),
+            sessionID: randomness.next() >> 2)
+        for address in addresses {
+            if let candidate = path.addLocalCandidate(address, now: now) { media.candidates.append(candidate.attribute) }
+        }
+        media.endOfCandidates = true
+        localMedia = media
+        offer = SessionDescription.makeOffer(media)
+        carriages.path = consume path
+    }
+
+    mutating func sendHello(now: Instant) {
+        var hello = Hello(callID: configuration.callID)
+        hello.preference = configuration.wanted.rawValue
+        hello.transports = certificate == nil ? ["websocket"] : ["webrtc", "websocket"]
+        hello.client = Hello.Client(sdk: "graine-transport", version: TransportVersion.current)
+        hello.audio = LineAudio(opus: .defaultOpus, ssrc: ssrc)
+        hello.livenessMilliseconds = 100
+        hello.webrtc = offer.map { PathDescription(sdp: $0) }
+        send(.hello(hello))
+        timings.hello = now
+        policy.helloSent(now: now)
+    }
+
+    mutating func send(_ message: ControlMessage) { carriages.line?.sendText(message.encoded().span.bytes) }
+
+    /// Lets what happened inside reach the policy and the policy's effects reach the carriages, until nothing moves.
+    mutating func settle(now: Instant) {
+        pumpLine(now: now)
+        pumpPath(now: now)
+        applyEffects(now: now)
+        if state != reported {
+            reported = state
+            events.append(.stateChanged(reported))
+        }
+    }
+
+    mutating func pumpLine(now: Instant) {
+        while let event = carriages.line?.pollEvent() {
+            switch event {
+            case .opened:
+                timings.upgraded = now
+                carriages.line?.isUrgent = true
+                sendHello(now: now)
+            case .text(let range): handle(text: carriages.line?.copyBytes(range) ?? [], now: now)
+            case .binary(let range):
+                if carriages.receiveLinePacket(range, now: now) { heard(on: .websocket, now: now) }
+            case .textTooLarge: send(.error(LineError(code: LineErrorCode.messageTooLarge.rawValue, message: nil)))
+            case .refused(let refusal):
+                policy.lineRefused(
+                    refusal.status == nil ? refusal.message : CallMessage.refused(status: refusal.status), now: now)
+            case .closed(let code, let reason): lineClosed(code: code, reason: reason, now: now)
+            case .upgradeRequested: break
+            }
+        }
+    }
+
+    func isRefusal(_ code: UInt16) -> Bool { timings.welcome == nil && (4_400...4_599).contains(code) }
+
+    mutating func lineClosed(code: UInt16, reason: String, now: Instant) {
+        if isRefusal(code) { return policy.lineRefused(CallMessage.refused(status: Int(code)), now: now) }
+        policy.lineClosed(now: now)
+    }
+
+    mutating func handle(text: [UInt8], now: Instant) {
+        let decoded: ControlMessage.Decoded
+        do throws(ControlMessage.DecodeError) {
+            decoded = try ControlMessage.decode(text)
+        } catch {
+            // The server's fault costs it the message, not the call.
+            ignoredMessages += 1
+            return
+        }
+        switch decoded {
+        case .application:
+            guard timings.welcome != nil, events.count < limits.queuedMessages else { return ignoredMessages += 1 }
+            events.append(.message(text))
+        case .unknown: ignoredMessages += 1
+        case .transport(let message): handle(message, now: now)
+        }
+    }
+
+    mutating func handle(_ message: ControlMessage, now: Instant) {
+        switch message {
+        case .welcome(let welcome): handle(welcome, now: now)
+        case .candidate(let candidate):
+            if candidate.endOfCandidates == true { return carriages.remoteEndOfCandidates(now: now) }
+            guard let text = candidate.candidate, let parsed = try? ICECandidate(parsing: text) else { return }
+            carriages.addRemoteCandidate(parsed, now: now)
+        case .selected(let selected):
+            policy.acknowledged(epoch: selected.epoch, heard: selected.heard, now: now)
+        case .fallback(let request):
+            policy.serverRequestedWebSocket(
+                word: [request.word, request.detail].compactMap(\.self).joined(separator: ": "), now: now)
+        case .bye(let bye): policy.byeReceived(isFailure: bye.by == "failure", message: bye.message, now: now)
+        case .error, .hello, .select: ignoredMessages += 1
+        }
+    }
+
+    mutating func handle(_ welcome: Welcome, now: Instant) {
+        guard timings.welcome == nil, state == .connecting else { return ignoredMessages += 1 }
+        timings.welcome = now
+        if let payloadType = welcome.audio?.opusPayloadType { carriages.media.setPayloadType(payloadType) }
+        policy.welcomed(applyAnswer(welcome, now: now), now: now)
+    }
+
+    /// Starts the media path by welcome's answer, and says what the answer is worth.
+    mutating func applyAnswer(_ welcome: Welcome, now: Instant) -> ClientPolicy.WelcomePath {
+        if welcome.callAudio == CallAudio.standard.rawValue { return .standard }
+        if let declined = welcome.webrtcDeclined { return .declined(word: declined.word, detail: declined.detail) }
+        guard let answer = welcome.webrtc, let localMedia else { return .none }
+        do {
+            let media = try RemoteMedia(answer: answer.sdp, to: localMedia)
+            carriages.media.setPayloadType(media.opusPayloadType)
+            try carriages.setRemote(try RemotePathDescription(media), now: now)
+            return .answer
+        } catch {
+            return .unusable("\(error)")
+        }
+    }
+
+    mutating func pumpPath(now: Instant) {
+        while let event = carriages.path?.pollEvent() {
+            switch event {
+            case .secured:
+                timings.secured = now
+                if carriages.takeParkedMedia(now: now) { heard(on: .webrtc, now: now) }
+            case .closedByPeer: policy.pathClosedByPeer(now: now)
+            case .selected: break
+            }
+        }
+        guard carriages.path != nil, let evidence = carriages.evidence else { return }
+        timings.firstCheck = evidence.firstCheckAt
+        timings.firstAnswer = evidence.firstAnswerAt
+        if evidence != policy.evidence { policy.pathChanged(evidence, now: now) }
+    }
+
+    mutating func heard(on kind: TransportKind, now: Instant) {
+        if timings.firstAudio == nil { timings.firstAudio = now }
+        policy.heard(on: kind, now: now)
+        // The peer's report on our stream says that it hears us, too.
+        if kind == .webrtc, carriages.rtcp.remote != nil {
+            policy.acknowledged(epoch: policy.epoch, heard: true, now: now)
+        }
+    }
+
+    mutating func applyEffects(now: Instant) {
+        while let effect = policy.pollEffect() {
+            switch effect {
+            case .select(let epoch, let transport, let fallback, let isRepeat):
+                send(.select(Select(epoch: epoch, transport: transport, fallback: fallback)))
+                guard !isRepeat else { continue }
+                carriages.select(transport, now: now)
+                events.append(.transportChanged(transport, fallback))
+                if transport == .websocket, carriages.takeParked(now: now) { heard(on: .websocket, now: now) }
+            case .closePath:
+                carriages.closePath(now: now)
+                events.append(.pathClosed)
+            case .activated:
+                timings.active = now
+                carriages.activate(now: now)
+                carriages.line?.isUrgent = false
+            case .transportChanged: break
+            case .ended(let outcome, let bye): end(outcome, bye: bye, now: now)
+            }
+        }
+    }
+
+    mutating func end(_ outcome: CallOutcome, bye: ClientPolicy.Bye?, now: Instant) {
+        if let bye, timings.hello != nil {
+            switch bye {
+            case .client: send(.bye(Bye(by: "client")))
+            case .failure(let message): send(.bye(Bye(by: "failure", message: message)))
+            }
+        }
+        carriages.line?.close(code: CloseCode.normal.rawValue, reason: "", now: now)
+        carriages.end(now: now)
+        events.append(.pathClosed)
+        events.append(.ended(outcome))
+    }
+}

@@ -1,0 +1,414 @@
+package import ICELite
+
+/// The client's decisions: which carriage, when, and why; when the call is active; how it ends.
+///
+/// A value with no I/O. `ClientCall` feeds it what the line and the path saw and carries its effects out. The client
+/// decides and the server obeys: a choice that was made is never unmade by a late success.
+package struct ClientPolicy: Sendable {
+    /// What the call is to do, in order.
+    package enum Effect: Sendable, Equatable {
+        /// Announce the choice of carriage on the line (also when it is sent once more).
+        case select(epoch: Int, transport: TransportKind, fallback: TransportFallback?, isRepeat: Bool)
+        /// The media path is not needed any more: let it go.
+        case closePath
+        /// Both ends hear each other.
+        case activated(TransportKind)
+        /// After active the carriage changed (`.continueOnWebSocket` only).
+        case transportChanged(from: TransportKind, to: TransportKind, TransportFallback)
+        /// The call is over. `bye` is what the line is still to say; nil when the line is gone or has said it.
+        case ended(CallOutcome, bye: Bye?)
+    }
+
+    /// Who a bye is by.
+    package enum Bye: Sendable, Equatable {
+        case client
+        case failure(String)
+    }
+
+    /// What welcome said of the media path.
+    package enum WelcomePath: Sendable, Equatable {
+        case answer
+        case none
+        case standard
+        case declined(word: String, detail: String?)
+        /// There is an answer but it cannot be used; the sentence says why.
+        case unusable(String)
+    }
+
+    private enum State: Sendable {
+        case idle
+        /// Waiting for the welcome.
+        case opening
+        /// Welcomed, the carriage not chosen yet.
+        case negotiating
+        /// A carriage is chosen and announced.
+        case selected(Selection)
+        case active(Selection)
+        case ended
+    }
+
+    /// The choice in force.
+    private struct Selection: Sendable {
+        var epoch: Int
+        var transport: TransportKind
+        var fallback: TransportFallback?
+        var at: Instant
+        var acknowledged = false
+        var sentTwice = false
+        /// We heard a packet on it.
+        var weHeard = false
+        /// The server heard ours on it.
+        var serverHeard = false
+    }
+
+    private let wanted: CallTransport
+    private let standard: Bool
+    private let hasMediaPath: Bool
+    private let recovery: RecoveryPolicy
+    private let limits: TransportLimits
+    private var state = State.idle
+    private var startedAt = Instant.zero
+    private var helloAt: Instant?
+    private var lineLostAt: Instant?
+    private var effects: [Effect] = []
+
+    /// What the path last showed.
+    package private(set) var evidence = PathEvidence()
+    /// When the last frame came on the line.
+    package var lineHeardAt = Instant.zero
+    /// The epoch of the last select; 0 before the first.
+    package private(set) var epoch = 0
+
+    /// - Parameters:
+    ///   - wanted: the application's preference.
+    ///   - standard: the agent's call audio is known to be Standard beforehand.
+    ///   - hasMediaPath: this build and this machine can try WebRTC.
+    package init(
+        wanted: CallTransport, standard: Bool, hasMediaPath: Bool, recovery: RecoveryPolicy, limits: TransportLimits
+    ) {
+        self.wanted = wanted
+        self.standard = standard
+        self.hasMediaPath = hasMediaPath
+        self.recovery = recovery
+        self.limits = limits
+    }
+
+    // MARK: What it knows
+
+    /// Whether the call offers WebRTC at all: with preference auto only where it can come about.
+    package var offersMediaPath: Bool { wanted != .websocket && !standard && hasMediaPath }
+
+    /// The carriage in force; nil while undecided.
+    package var transport: TransportKind? { selection?.transport }
+
+    /// The fallback in force; nil for a call on WebRTC or one that wanted the WebSocket.
+    package var fallback: TransportFallback? { selection?.fallback }
+
+    /// Where the call is, in the words of the API.
+    package var callState: TransportState {
+        switch state {
+        case .idle: .idle
+        case .opening, .negotiating, .selected: .connecting
+        case .active: .active
+        case .ended: .ended
+        }
+    }
+
+    private var selection: Selection? {
+        switch state {
+        case .selected(let selection), .active(let selection): selection
+        case .idle, .opening, .negotiating, .ended: nil
+        }
+    }
+
+    // MARK: Inputs
+
+    /// The application started the call: the line's budget runs.
+    package mutating func start(now: Instant) {
+        guard case .idle = state else { return }
+        startedAt = now
+        state = .opening
+    }
+
+    /// Hello was handed to the line: the media path's budget runs.
+    package mutating func helloSent(now: Instant) { helloAt = now }
+
+    /// Welcome came.
+    package mutating func welcomed(_ path: WelcomePath, now: Instant) {
+        guard case .opening = state else { return }
+        if now - startedAt >= limits.lineBudget.nanoseconds { return handleTimeout(now: now) }
+        state = .negotiating
+        guard wanted != .websocket else { return select(.websocket, nil, now: now) }
+        switch path {
+        case .standard: return fallBack(wanted == .webrtc ? .agentStandard : nil, .answer, "call_audio standard", now)
+        case _ where standard:
+            return fallBack(wanted == .webrtc ? .agentStandard : nil, .offer, "call audio known as standard", now)
+        case _ where !hasMediaPath:
+            return fallBack(wanted == .webrtc ? .moduleMissing : nil, .offer, "this build has no media path", now)
+        case .none: fallBack(.serverUnsupported, .answer, "welcome has no answer", now)
+        case .declined(let word, let detail):
+            fallBack(.serverDeclined, .answer, [word, detail].compactMap(\.self).joined(separator: ": "), now)
+        case .unusable(let why): fallBack(.answerInvalid, .answer, why, now)
+        case .answer: judge(now: now)
+        }
+    }
+
+    /// The path has news.
+    package mutating func pathChanged(_ evidence: PathEvidence, now: Instant) {
+        self.evidence = evidence
+        judge(now: now)
+    }
+
+    /// An audio packet came that decodes, on `transport`.
+    package mutating func heard(on transport: TransportKind, now: Instant) {
+        updateSelection(on: transport, now: now) { $0.weHeard = true }
+    }
+
+    /// `transport.selected` came; or the server's report on our stream, which means `heard`.
+    package mutating func acknowledged(epoch: Int, heard: Bool, now: Instant) {
+        guard epoch == self.epoch, let transport else { return }
+        updateSelection(on: transport, now: now) {
+            $0.acknowledged = true
+            $0.serverHeard = $0.serverHeard || heard
+        }
+    }
+
+    /// `transport.fallback` came: the server asks for the WebSocket.
+    package mutating func serverRequestedWebSocket(word: String, now: Instant) {
+        switch state {
+        case .negotiating: fallBack(.serverRequested, evidence.stage, word, now)
+        case .selected(let selection) where selection.transport == .webrtc:
+            fallBack(.serverRequested, evidence.stage, word, now)
+        case .active(let selection) where selection.transport == .webrtc && recovery == .continueOnWebSocket:
+            changeCarriage(.serverRequested, word, now)
+        case .idle, .opening, .selected, .active, .ended: break
+        }
+    }
+
+    /// The application hung up. Wins over everything.
+    package mutating func hangUp(now: Instant) {
+        if case .ended = state { return }
+        end(.ended(.local), bye: .client)
+    }
+
+    /// The application ended the call as failed.
+    package mutating func fail(_ message: String, now: Instant) {
+        if case .ended = state { return }
+        end(isActive ? .ended(.failed(message: message)) : .failed(message: message), bye: .failure(message))
+    }
+
+    /// The server's bye came.
+    package mutating func byeReceived(isFailure: Bool, message: String?, now: Instant) {
+        if case .ended = state { return }
+        guard isFailure else { return end(.ended(.remote), bye: nil) }
+        let message = message ?? "The server ended the call."
+        end(isActive ? .ended(.failed(message: message)) : .failed(message: message), bye: nil)
+    }
+
+    /// The line did not open: refused, unreachable or closed before welcome.
+    package mutating func lineRefused(_ message: String, now: Instant) {
+        if case .ended = state { return }
+        end(isActive ? .ended(.failed(message: message)) : .failed(message: message), bye: nil)
+    }
+
+    /// The line is gone.
+    package mutating func lineClosed(now: Instant) {
+        switch state {
+        case .ended: break
+        case .active(let selection) where selection.transport == .webrtc: lineLostAt = lineLostAt ?? now
+        case .active: end(.ended(.failed(message: CallMessage.lineLost)), bye: nil)
+        case .idle, .opening, .negotiating, .selected: end(.failed(message: CallMessage.lineClosedEarly), bye: nil)
+        }
+    }
+
+    /// The peer closed the media path for good (DTLS close_notify). Means something only when the line cannot say bye.
+    package mutating func pathClosedByPeer(now: Instant) {
+        if case .active = state, lineLostAt != nil { end(.ended(.remote), bye: nil) }
+    }
+
+    /// Time has come.
+    package mutating func handleTimeout(now: Instant) {
+        switch state {
+        case .idle, .ended: break
+        case .opening:
+            if now - startedAt >= limits.lineBudget.nanoseconds {
+                let message = CallMessage.notOpened(within: limits.lineBudget.components.seconds)
+                end(.failed(message: message), bye: .failure(message))
+            }
+        case .negotiating: judge(now: now)
+        case .selected(let selection): selectedTimeout(selection, now: now)
+        case .active(let selection): activeTimeout(selection, now: now)
+        }
+    }
+
+    /// When `handleTimeout` wants to be called.
+    package var nextDeadline: Instant {
+        switch state {
+        case .idle, .ended: .never
+        case .opening: startedAt + limits.lineBudget.nanoseconds
+        case .negotiating: negotiationDeadline
+        case .selected(let selection):
+            min(
+                selection.acknowledged || selection.sentTwice ? .never : selection.at + limits.selectResend.nanoseconds,
+                activationDeadline(selection))
+        case .active(let selection):
+            min(
+                lineLostAt.map { $0 + limits.lineLostLimit.nanoseconds } ?? .never,
+                selection.acknowledged || selection.sentTwice ? .never : selection.at + limits.selectResend.nanoseconds)
+        }
+    }
+
+    /// The next effect to carry out; nil when there is none.
+    package mutating func pollEffect() -> Effect? { effects.isEmpty ? nil : effects.removeFirst() }
+
+    // MARK: - Private
+
+    private var isActive: Bool { if case .active = state { true } else { false } }
+
+    private var negotiationDeadline: Instant {
+        guard let helloAt else { return startedAt + limits.connectingBudget.nanoseconds }
+        let deadline = FallbackDetector.deadline(evidence, helloAt: helloAt, limits: limits)
+        // A patience that ran out while the line was silent is judged again when the line is heard, or at the budget.
+        return deadline > judgedAt ? deadline : helloAt + limits.mediaPathBudget.nanoseconds
+    }
+
+    /// When `judge` last found no verdict.
+    private var judgedAt = Instant.zero
+
+    /// Chooses the carriage as soon as the evidence allows it.
+    private mutating func judge(now: Instant) {
+        switch state {
+        case .negotiating:
+            if evidence.firstMediaAt != nil, evidence.failure == nil { return select(.webrtc, nil, now: now) }
+            guard let helloAt else { return }
+            if let verdict = FallbackDetector.verdict(
+                evidence, helloAt: helloAt, lineHeardAt: lineHeardAt, limits: limits, now: now)
+            {
+                fallBack(verdict.reason, verdict.stage, verdict.detail, now)
+            } else {
+                judgedAt = now
+            }
+        case .selected(let selection)
+        where selection.transport == .webrtc && (evidence.failure != nil || evidence.isLost):
+            fallBack(.mediaTimeout, .uplink, "the path was lost before the call was active", now)
+        case .active(let selection)
+        where selection.transport == .webrtc && (evidence.isLost || evidence.failure != nil):
+            pathLost(now: now)
+        case .idle, .opening, .selected, .active, .ended: break
+        }
+    }
+
+    private mutating func pathLost(now: Instant) {
+        let lineWorks = lineLostAt == nil && now - lineHeardAt <= Nanoseconds.seconds(10)
+        if recovery == .continueOnWebSocket, lineWorks {
+            changeCarriage(.recoveryFailed, "the media path did not come back", now)
+        } else {
+            end(.ended(.failed(message: CallMessage.pathLost)), bye: .failure(CallMessage.pathLost))
+        }
+    }
+
+    private mutating func changeCarriage(_ reason: TransportFallbackReason, _ detail: String, _ now: Instant) {
+        let fallback = TransportFallback(reason: reason, stage: .recovery, elapsed: elapsed(now), detail: detail)
+        epoch += 1
+        let selection = Selection(epoch: epoch, transport: .websocket, fallback: fallback, at: now)
+        state = .active(selection)
+        effects.append(.select(epoch: epoch, transport: .websocket, fallback: fallback, isRepeat: false))
+        effects.append(.closePath)
+        effects.append(.transportChanged(from: .webrtc, to: .websocket, fallback))
+    }
+
+    private func elapsed(_ now: Instant) -> Duration { Duration(nanoseconds: now - (helloAt ?? startedAt)) }
+
+    private mutating func fallBack(
+        _ reason: TransportFallbackReason?, _ stage: FallbackStage, _ detail: String, _ now: Instant
+    ) {
+        let fallback = reason.map {
+            TransportFallback(reason: $0, stage: stage, elapsed: elapsed(now), detail: detail)
+        }
+        select(.websocket, fallback, now: now)
+    }
+
+    private mutating func select(_ transport: TransportKind, _ fallback: TransportFallback?, now: Instant) {
+        epoch += 1
+        state = .selected(
+            Selection(
+                epoch: epoch, transport: transport, fallback: fallback, at: now,
+                weHeard: transport == .webrtc && evidence.firstMediaAt != nil))
+        effects.append(.select(epoch: epoch, transport: transport, fallback: fallback, isRepeat: false))
+        if transport == .websocket { effects.append(.closePath) }
+    }
+
+    private mutating func updateSelection(
+        on transport: TransportKind, now: Instant, _ change: (inout Selection) -> Void
+    ) {
+        switch state {
+        case .selected(var selection) where selection.transport == transport:
+            change(&selection)
+            if selection.weHeard, selection.serverHeard {
+                state = .active(selection)
+                effects.append(.activated(transport))
+            } else {
+                state = .selected(selection)
+            }
+        case .active(var selection) where selection.transport == transport:
+            change(&selection)
+            state = .active(selection)
+        case .idle, .opening, .negotiating, .selected, .active, .ended: break
+        }
+    }
+
+    /// When a selected carriage that is not active yet is given up.
+    private func activationDeadline(_ selection: Selection) -> Instant {
+        let connecting = startedAt + limits.connectingBudget.nanoseconds
+        switch selection.transport {
+        case .websocket: return min(connecting, selection.at + limits.webSocketActiveBudget.nanoseconds)
+        case .webrtc:
+            let budget = (helloAt ?? startedAt) + limits.mediaPathBudget.nanoseconds
+            return min(connecting, min(budget, selection.at + limits.uplinkPatience.nanoseconds))
+        }
+    }
+
+    private mutating func selectedTimeout(_ selection: Selection, now: Instant) {
+        if now >= activationDeadline(selection) {
+            if selection.transport == .webrtc {
+                fallBack(.mediaTimeout, .uplink, "the server did not hear us on the media path", now)
+            } else {
+                end(.failed(message: CallMessage.notActive), bye: .failure(CallMessage.notActive))
+            }
+            return
+        }
+        repeatSelect(selection, now: now)
+    }
+
+    private mutating func activeTimeout(_ selection: Selection, now: Instant) {
+        if let lineLostAt, now - lineLostAt >= limits.lineLostLimit.nanoseconds {
+            return end(.ended(.failed(message: CallMessage.lineLost)), bye: nil)
+        }
+        repeatSelect(selection, now: now)
+    }
+
+    private mutating func repeatSelect(_ selection: Selection, now: Instant) {
+        guard !selection.acknowledged, !selection.sentTwice, now - selection.at >= limits.selectResend.nanoseconds
+        else { return }
+        updateSelection(on: selection.transport, now: now) { $0.sentTwice = true }
+        effects.append(
+            .select(
+                epoch: selection.epoch, transport: selection.transport, fallback: selection.fallback, isRepeat: true))
+    }
+
+    private mutating func end(_ outcome: CallOutcome, bye: Bye?) {
+        let last = selection
+        state = .ended
+        ending = last.map { Ending(transport: $0.transport, fallback: $0.fallback) }
+        effects.append(.ended(outcome, bye: lineLostAt == nil ? bye : nil))
+    }
+
+    /// What was in force when the call ended, for the snapshot after it.
+    package struct Ending: Sendable, Equatable {
+        package var transport: TransportKind
+        package var fallback: TransportFallback?
+    }
+
+    /// Set by the end of a call that had decided.
+    package private(set) var ending: Ending?
+}

@@ -1,0 +1,325 @@
+package import ICELite
+
+/// What the endpoint gives a call of its own.
+package struct ServerCallConfiguration: Sendable {
+    package var limits = TransportLimits()
+    /// The agent's in-app call audio is Standard: every call stays on the WebSocket.
+    package var isStandard = false
+    /// Offers are declined with this word; nil to answer them.
+    package var declineWord: String?
+    /// Addresses the answer announces: where the endpoint's UDP socket is reached.
+    package var announced: [SocketAddress] = []
+
+    package init() {}
+}
+
+/// The endpoint's end of a call, whole and without I/O: the line's bytes and the path's datagrams go in and come out.
+///
+/// The owner accepts the byte stream, checks key and origin at `upgradeRequested`, sends datagrams from the endpoint's one
+/// UDP port, and drives this machine as `ClientCall` is driven.
+package struct ServerCall: ~Copyable {
+    package enum Event: Sendable {
+        /// The HTTP upgrade is asked for: answer with `accept` or `refuse`.
+        case upgradeRequested(UpgradeRequest)
+        /// Hello came with this call id: answer with `welcome` or `reject`.
+        case helloReceived(callID: String)
+        case stateChanged(TransportState)
+        case transportChanged(TransportKind, TransportFallback?)
+        case message([UInt8])
+        case ended(CallOutcome)
+    }
+
+    let configuration: ServerCallConfiguration
+    var limits: TransportLimits { configuration.limits }
+    let certificate: DTLSCertificate?
+    let ssrc: SSRC
+    let openedAt: Instant
+    var randomness: Randomness
+    var policy: ServerPolicy
+    var carriages: Carriages
+    var hello: Hello?
+    var isWelcomed = false
+    var events: [Event] = []
+    var reported = TransportState.connecting
+
+    /// The local username fragment, by which the endpoint finds the call of a first check; nil without a media path.
+    package private(set) var localUfrag: String?
+    /// Messages of the client's that were ignored.
+    package var ignoredMessages = 0
+
+    /// - Parameter media: the call's audio. Taken over.
+    package init(
+        configuration: ServerCallConfiguration, certificate: DTLSCertificate?, media: consuming CallMedia, ssrc: SSRC,
+        randomness: Randomness, now: Instant
+    ) {
+        self.configuration = configuration
+        self.certificate = certificate
+        self.ssrc = ssrc
+        self.randomness = randomness
+        openedAt = now
+        policy = ServerPolicy(limits: configuration.limits, now: now)
+        carriages = Carriages(
+            parksLineAudio: false, limits: configuration.limits, media: media,
+            rtcp: RTCPReporter(localSSRC: ssrc, cname: String(ssrc.rawValue, radix: 36)))
+        carriages.line = LineConnection.server(now: now, randomness: self.randomness.split("line"))
+    }
+
+    package var state: TransportState { policy.callState }
+    package var transport: TransportKind? { policy.transport ?? policy.ending?.transport }
+    package var fallback: TransportFallback? { policy.ending.map(\.fallback) ?? policy.fallback }
+    package var callID: String? { hello?.callID }
+    /// The line has said its last: the owner shuts the stream down once everything is written.
+    package var isLineFinished: Bool { carriages.isLineFinished }
+}
+
+// MARK: - Inputs
+
+extension ServerCall {
+    package mutating func receiveLine(_ bytes: borrowing RawSpan, now: Instant) {
+        carriages.line?.receive(bytes, now: now)
+        settle(now: now)
+    }
+
+    package mutating func lineEnded(now: Instant) {
+        carriages.line?.peerClosed(now: now)
+        settle(now: now)
+    }
+
+    /// The upgrade is granted.
+    package mutating func accept(now: Instant) {
+        carriages.line?.accept(now: now)
+        settle(now: now)
+    }
+
+    /// The upgrade is refused; the line is finished behind that.
+    package mutating func refuse(_ refusal: LineRefusal, now: Instant) {
+        carriages.line?.refuse(refusal, now: now)
+        policy.lineClosed(now: now)
+        settle(now: now)
+    }
+
+    /// The call of hello is taken: welcome goes out, with an answer to the offer where there is one.
+    package mutating func welcome(session: String, now: Instant) {
+        guard let hello, !isWelcomed, state == .connecting else { return }
+        guard let audio = hello.audio, let payloadType = audio.opusPayloadType else { return reject(.noCommonCodec, now: now) }
+        var welcome = Welcome()
+        welcome.session = session
+        welcome.callAudio = (configuration.isStandard ? CallAudio.standard : .auto).rawValue
+        welcome.audio = LineAudio(opus: payloadType, ssrc: ssrc)
+        welcome.livenessMilliseconds = 100
+        carriages.media.setPayloadType(payloadType)
+        if !configuration.isStandard, let offer = hello.webrtc { answer(offer.sdp, in: &welcome, now: now) }
+        carriages.sendsOnLineEarly = welcome.webrtc == nil
+        isWelcomed = true
+        send(.welcome(welcome))
+        policy.welcomed(now: now)
+        settle(now: now)
+    }
+
+    /// The call is not taken.
+    package mutating func reject(_ rejection: CallRejection, now: Instant) {
+        policy.reject(rejection)
+        settle(now: now)
+    }
+
+    /// A datagram of this call's came on `path`; `packet` is consumed or decrypted in place.
+    package mutating func receive(_ packet: inout Packet, path: NetworkPath, now: Instant) {
+        if carriages.receiveDatagram(&packet, path: path, now: now) { policy.heard(on: .webrtc, now: now) }
+        settle(now: now)
+    }
+
+    /// Sends an application's message; false before welcome, after the end and while too much waits.
+    package mutating func send(message: [UInt8], now: Instant) -> Bool {
+        guard isWelcomed, state != .ended, carriages.queuedLineBytes + message.count <= limits.queuedLineBytes else {
+            return false
+        }
+        carriages.line?.sendText(message.span.bytes)
+        return true
+    }
+
+    package mutating func hangUp(now: Instant) {
+        policy.hangUp(now: now)
+        settle(now: now)
+    }
+
+    package mutating func fail(_ message: String, now: Instant) {
+        policy.fail(message, now: now)
+        settle(now: now)
+    }
+
+    package mutating func handleTimeout(now: Instant) {
+        carriages.handleTimeout(now: now)
+        policy.handleTimeout(now: now)
+        settle(now: now)
+    }
+}
+
+// MARK: - Outputs
+
+extension ServerCall {
+    package mutating func pollTransmit(into packet: inout Packet, now: Instant) -> Transmit? {
+        carriages.pollTransmit(into: &packet, now: now)
+    }
+
+    package mutating func writeLine(into out: inout OutputRawSpan) -> Int {
+        carriages.line?.writeOutput(into: &out) ?? 0
+    }
+
+    package mutating func pollEvent() -> Event? { events.isEmpty ? nil : events.removeFirst() }
+
+    package var nextDeadline: Instant { min(policy.nextDeadline, carriages.nextDeadline) }
+}
+
+// MARK: - Inside
+
+extension ServerCall {
+    mutating func answer(_ sdp: String, in welcome: inout Welcome, now: Instant) {
+        if let word = configuration.declineWord {
+            welcome.webrtcDeclined = Welcome.Declined(word: word)
+            return
+        }
+        guard let certificate else {
+            welcome.webrtcDeclined = Welcome.Declined(word: "disabled", detail: "no certificate")
+            return
+        }
+        do {
+            let offer = try RemoteMedia(offer: sdp)
+            let credentials = ICECredentials.random(using: &randomness)
+            var local = LocalMedia(
+                ufrag: credentials.ufrag, password: credentials.password, isLite: true,
+                fingerprint: certificate.fingerprint.attribute, ssrc: ssrc, cname: String(ssrc.rawValue, radix: 36),
+                sessionID: randomness.next() >> 2)
+            for (index, address) in configuration.announced.enumerated() {
+                local.candidates.append(
+                    ICECandidate(host: address, localPreference: UInt16(clamping: 65_535 - index)).attribute)
+            }
+            local.endOfCandidates = true
+            let answer = try SessionDescription.makeAnswer(to: offer, local)
+            carriages.path = try MediaPath(
+                lite: credentials, remote: RemotePathDescription(offer), certificate: certificate,
+                localSSRC: ssrc.rawValue, limits: limits, randomness: randomness.split("ice"), now: now)
+            carriages.media.setPayloadType(offer.opusPayloadType)
+            localUfrag = credentials.ufrag
+            welcome.webrtc = PathDescription(sdp: answer)
+        } catch {
+            welcome.webrtcDeclined = Welcome.Declined(word: "offer_invalid", detail: "\(error)")
+        }
+    }
+
+    mutating func send(_ message: ControlMessage) { carriages.line?.sendText(message.encoded().span.bytes) }
+
+    mutating func settle(now: Instant) {
+        pumpLine(now: now)
+        pumpPath(now: now)
+        applyEffects(now: now)
+        if state != reported {
+            reported = state
+            events.append(.stateChanged(reported))
+        }
+    }
+
+    mutating func pumpLine(now: Instant) {
+        while let event = carriages.line?.pollEvent() {
+            switch event {
+            case .upgradeRequested(let request): events.append(.upgradeRequested(request))
+            case .opened: break
+            case .text(let range): handle(text: carriages.line?.copyBytes(range) ?? [], now: now)
+            case .binary(let range):
+                if hello == nil {
+                    policy.reject(.badOrder("audio before hello"))
+                } else if carriages.receiveLinePacket(range, now: now) {
+                    policy.heard(on: .websocket, now: now)
+                }
+            case .textTooLarge:
+                send(.error(LineError(code: LineErrorCode.messageTooLarge.rawValue, message: "a message is too large")))
+            case .closed: policy.lineClosed(now: now)
+            case .refused: break
+            }
+        }
+    }
+
+    mutating func handle(text: [UInt8], now: Instant) {
+        let decoded: ControlMessage.Decoded
+        do throws(ControlMessage.DecodeError) {
+            decoded = try ControlMessage.decode(text)
+        } catch {
+            return policy.reject(.badMessage(error.description))
+        }
+        switch decoded {
+        case .application:
+            guard isWelcomed else { return policy.reject(.badOrder("an application's message before welcome")) }
+            guard events.count < limits.queuedMessages else { return ignoredMessages += 1 }
+            events.append(.message(text))
+        case .unknown: if hello == nil { policy.reject(.badOrder("a message before hello")) }
+        case .transport(let message): handle(message, now: now)
+        }
+    }
+
+    mutating func handle(_ message: ControlMessage, now: Instant) {
+        switch message {
+        case .hello(let hello):
+            guard self.hello == nil else { return policy.reject(.badOrder("a second hello")) }
+            guard hello.version == 1 else { return policy.reject(.badVersion) }
+            guard (1...256).contains(hello.callID.utf8.count) else {
+                return policy.reject(.badMessage("call_id has 1…256 bytes"))
+            }
+            self.hello = hello
+            events.append(.helloReceived(callID: hello.callID))
+        case _ where hello == nil: policy.reject(.badOrder("a message before hello"))
+        case .select(let select):
+            guard let transport = TransportKind(rawValue: select.transport) else {
+                return policy.reject(.badMessage("select names an unknown transport"))
+            }
+            policy.select(
+                epoch: select.epoch, transport: transport, fallback: select.fallback?.fallback, now: now)
+        case .bye(let bye): policy.byeReceived(isFailure: bye.by == "failure", message: bye.message, now: now)
+        // A lite end needs no candidates of the peer's: its checks bring them.
+        case .candidate: break
+        case .welcome, .selected, .fallback, .error: ignoredMessages += 1
+        }
+    }
+
+    mutating func pumpPath(now: Instant) {
+        while let event = carriages.path?.pollEvent() {
+            switch event {
+            case .secured:
+                if carriages.takeParkedMedia(now: now) { policy.heard(on: .webrtc, now: now) }
+            case .closedByPeer: policy.pathClosedByPeer(now: now)
+            case .selected: break
+            }
+        }
+        if carriages.evidence?.isLost == true { policy.pathLost(now: now) }
+    }
+
+    mutating func applyEffects(now: Instant) {
+        while let effect = policy.pollEffect() {
+            switch effect {
+            case .selected(let epoch, let heard):
+                if let transport = policy.transport, transport != carriages.inForce {
+                    carriages.select(transport, now: now)
+                    events.append(.transportChanged(transport, policy.fallback))
+                }
+                send(.selected(Selected(epoch: epoch, heard: heard)))
+            case .closePath: carriages.closePath(now: now)
+            case .activated: carriages.activate(now: now)
+            case .transportChanged: break
+            case .reject(let rejection):
+                send(.error(LineError(code: rejection.code, message: rejection.message)))
+                carriages.line?.close(code: rejection.closeCode, reason: rejection.code, now: now)
+            case .ended(let outcome, let bye): end(outcome, bye: bye, now: now)
+            }
+        }
+    }
+
+    mutating func end(_ outcome: CallOutcome, bye: ServerPolicy.Bye?, now: Instant) {
+        if let bye, isWelcomed {
+            switch bye {
+            case .server: send(.bye(Bye(by: "server")))
+            case .failure(let message): send(.bye(Bye(by: "failure", message: message)))
+            }
+        }
+        carriages.line?.close(code: CloseCode.normal.rawValue, reason: "", now: now)
+        carriages.end(now: now)
+        events.append(.ended(outcome))
+    }
+}

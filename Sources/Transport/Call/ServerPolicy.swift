@@ -1,0 +1,274 @@
+package import ICELite
+
+/// The server's half of the call's decisions: it obeys the client's choice of carriage, and watches the clock.
+///
+/// A value with no I/O; `ServerCall` feeds it and carries its effects out.
+package struct ServerPolicy: Sendable {
+    /// What the call is to do, in order.
+    package enum Effect: Sendable, Equatable {
+        /// Acknowledge the choice in force.
+        case selected(epoch: Int, heard: Bool)
+        case closePath
+        /// Both ends hear each other: the application's first word may be played.
+        case activated(TransportKind)
+        case transportChanged(from: TransportKind, to: TransportKind, TransportFallback?)
+        /// The peer broke the protocol or ran out of time: `transport.error`, then the close code.
+        case reject(CallRejection)
+        /// The call is over. `bye` is the message for the peer, nil when none is to be sent.
+        case ended(CallOutcome, bye: Bye?)
+    }
+
+    /// Who a bye is by.
+    package enum Bye: Sendable, Equatable {
+        case server
+        case failure(String)
+    }
+
+    private enum State: Sendable {
+        case awaitingHello
+        case welcomed(at: Instant)
+        case selected(Selection)
+        case active(Selection)
+        case ended
+    }
+
+    private struct Selection: Sendable {
+        var transport: TransportKind
+        var fallback: TransportFallback?
+        var at: Instant
+        var heard = false
+    }
+
+    private let limits: TransportLimits
+    private let openedAt: Instant
+    private var state = State.awaitingHello
+    private var lineLostAt: Instant?
+    private var effects: [Effect] = []
+    private var welcomedAt: Instant?
+
+    /// The highest epoch obeyed; 0 before the first select.
+    package private(set) var epoch = 0
+    /// Selects that were not above the epoch in force: acknowledged, not obeyed.
+    package private(set) var staleSelects = 0
+
+    /// - Parameter now: when the line opened: hello is due by `helloTimeout`.
+    package init(limits: TransportLimits, now: Instant) {
+        self.limits = limits
+        openedAt = now
+    }
+
+    // MARK: What it knows
+
+    /// The carriage in force; nil before the first select.
+    package var transport: TransportKind? { selection?.transport }
+    /// The client's reason for the WebSocket.
+    package var fallback: TransportFallback? { selection?.fallback }
+
+    package var callState: TransportState {
+        switch state {
+        case .awaitingHello, .welcomed, .selected: .connecting
+        case .active: .active
+        case .ended: .ended
+        }
+    }
+
+    private var selection: Selection? {
+        switch state {
+        case .selected(let selection), .active(let selection): selection
+        case .awaitingHello, .welcomed, .ended: nil
+        }
+    }
+
+    private var isActive: Bool { if case .active = state { true } else { false } }
+
+    // MARK: Inputs
+
+    /// Hello was answered by a welcome.
+    package mutating func welcomed(now: Instant) {
+        guard case .awaitingHello = state else { return }
+        state = .welcomed(at: now)
+        welcomedAt = now
+    }
+
+    /// `transport.select` came.
+    package mutating func select(
+        epoch newEpoch: Int, transport: TransportKind, fallback: TransportFallback?, now: Instant
+    ) {
+        switch state {
+        case .ended: return
+        case .awaitingHello: return reject(.badOrder("select before hello"))
+        case .welcomed, .selected, .active: break
+        }
+        guard newEpoch > epoch else {
+            staleSelects += 1
+            effects.append(.selected(epoch: epoch, heard: selection?.heard ?? false))
+            return
+        }
+        if let current = selection, current.transport == .websocket, transport == .webrtc {
+            return reject(.badOrder("select webrtc after select websocket"))
+        }
+        epoch = newEpoch
+        let next = Selection(transport: transport, fallback: fallback, at: now)
+        if case .active(let current) = state {
+            state = .active(next)
+            if current.transport != transport {
+                effects.append(.transportChanged(from: current.transport, to: transport, fallback))
+            }
+        } else {
+            state = .selected(next)
+        }
+        effects.append(.selected(epoch: epoch, heard: false))
+        if transport == .websocket { effects.append(.closePath) }
+    }
+
+    /// An audio packet of the client's came that decodes, on `transport`, after the select of it.
+    package mutating func heard(on transport: TransportKind, now: Instant) {
+        switch state {
+        case .selected(var selection) where selection.transport == transport:
+            selection.heard = true
+            state = .active(selection)
+            effects.append(.selected(epoch: epoch, heard: true))
+            effects.append(.activated(transport))
+        case .active(var selection) where selection.transport == transport && !selection.heard:
+            selection.heard = true
+            state = .active(selection)
+            effects.append(.selected(epoch: epoch, heard: true))
+        case .awaitingHello, .welcomed, .selected, .active, .ended: break
+        }
+    }
+
+    /// The application hung up. Wins over everything.
+    package mutating func hangUp(now: Instant) {
+        if case .ended = state { return }
+        end(.ended(.local), bye: .server)
+    }
+
+    /// The application or the endpoint ends the call as failed.
+    package mutating func fail(_ message: String, now: Instant) {
+        if case .ended = state { return }
+        end(failure(message), bye: .failure(message))
+    }
+
+    /// The client's bye came.
+    package mutating func byeReceived(isFailure: Bool, message: String?, now: Instant) {
+        if case .ended = state { return }
+        end(isFailure ? failure(message ?? "The client ended the call.") : .ended(.remote), bye: nil)
+    }
+
+    /// The peer broke the protocol: the call is over at once.
+    package mutating func reject(_ rejection: CallRejection) {
+        if case .ended = state { return }
+        effects.append(.reject(rejection))
+        end(failure(rejection.message), bye: nil)
+    }
+
+    /// The line is gone.
+    package mutating func lineClosed(now: Instant) {
+        switch state {
+        case .ended: break
+        case .active(let selection) where selection.transport == .webrtc: lineLostAt = lineLostAt ?? now
+        case .active: end(failure(CallMessage.lineLost), bye: nil)
+        case .awaitingHello, .welcomed, .selected: end(.failed(message: CallMessage.lineClosedEarly), bye: nil)
+        }
+    }
+
+    /// The media path is lost: consent or all liveness is gone.
+    package mutating func pathLost(now: Instant) {
+        // With a line the client chooses what comes next; without one nothing carries this call any more.
+        if case .active = state, lineLostAt != nil { end(failure(CallMessage.pathLost), bye: nil) }
+    }
+
+    /// The peer closed the media path for good; it counts as bye when the line cannot say it.
+    package mutating func pathClosedByPeer(now: Instant) {
+        if case .active = state, lineLostAt != nil { end(.ended(.remote), bye: nil) }
+    }
+
+    package mutating func handleTimeout(now: Instant) {
+        guard now >= nextDeadline else { return }
+        switch state {
+        case .ended: break
+        case .awaitingHello: reject(.helloTimeout)
+        case .welcomed: fail("The client chose no carriage in time.", now: now)
+        case .selected: fail(CallMessage.notActive, now: now)
+        case .active: end(failure(CallMessage.lineLost), bye: nil)
+        }
+    }
+
+    package var nextDeadline: Instant {
+        switch state {
+        case .ended: .never
+        case .awaitingHello: openedAt + limits.helloTimeout.nanoseconds
+        case .welcomed(let at): at + limits.selectTimeout.nanoseconds
+        case .selected(let selection):
+            selection.transport == .websocket
+                ? selection.at + limits.webSocketActiveBudget.nanoseconds
+                : (welcomedAt ?? openedAt) + limits.connectingBudget.nanoseconds
+        case .active: lineLostAt.map { $0 + limits.lineLostLimit.nanoseconds } ?? .never
+        }
+    }
+
+    package mutating func pollEffect() -> Effect? { effects.isEmpty ? nil : effects.removeFirst() }
+
+    // MARK: - Private
+
+    private func failure(_ message: String) -> CallOutcome {
+        isActive ? .ended(.failed(message: message)) : .failed(message: message)
+    }
+
+    private mutating func end(_ outcome: CallOutcome, bye: Bye?) {
+        let last = selection
+        state = .ended
+        ending = last.map { ClientPolicy.Ending(transport: $0.transport, fallback: $0.fallback) }
+        effects.append(.ended(outcome, bye: lineLostAt == nil ? bye : nil))
+    }
+
+    /// What was in force when the call ended.
+    package private(set) var ending: ClientPolicy.Ending?
+}
+
+/// A breach of the call line's protocol: its close code, its code word and a sentence.
+package enum CallRejection: Sendable, Equatable {
+    case badMessage(String)
+    case badOrder(String)
+    case badVersion
+    case noCommonCodec
+    case helloTimeout
+    case callExists
+    case unavailable
+
+    /// The WebSocket close code.
+    package var closeCode: UInt16 {
+        switch self {
+        case .badMessage, .badOrder, .badVersion, .noCommonCodec: 4400
+        case .helloTimeout: 4408
+        case .callExists: 4409
+        case .unavailable: 4503
+        }
+    }
+
+    /// The code word of `transport.error`, repeated as the close reason.
+    package var code: String {
+        switch self {
+        case .badMessage: "bad_message"
+        case .badOrder: "bad_order"
+        case .badVersion: "bad_version"
+        case .noCommonCodec: "no_common_codec"
+        case .helloTimeout: "hello_timeout"
+        case .callExists: "call_exists"
+        case .unavailable: "unavailable"
+        }
+    }
+
+    /// What was wrong, for a person.
+    package var message: String {
+        switch self {
+        case .badMessage(let what): "bad message: \(what)"
+        case .badOrder(let what): "bad order: \(what)"
+        case .badVersion: "this protocol version is not spoken here"
+        case .noCommonCodec: "no codec of hello's list is spoken here"
+        case .helloTimeout: "no hello came in time"
+        case .callExists: "a call with this id is live or has just ended"
+        case .unavailable: "the endpoint is going away"
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import COpenSSL
+
+/// A P-256 key with its self-signed certificate: who an end is, for one process or one call (RFC 8827 §6.5).
+///
+/// `@unchecked Sendable`: the C object is read-only after `init`, and OpenSSL counts references to it atomically.
+package final class DTLSCertificate: @unchecked Sendable {
+    /// The process's certificate, made when it is first asked for.
+    ///
+    /// A process that cannot make one (no memory, no entropy) has nil here and no media path.
+    package static let shared: DTLSCertificate? = try? DTLSCertificate()
+
+    /// SHA-256 of the certificate, for the session description.
+    package let fingerprint: CertificateFingerprint
+    let identity: OpaquePointer
+
+    /// Makes a fresh key and certificate (0.25 ms).
+    ///
+    /// - Throws: `DTLSError.library`.
+    package init() throws(DTLSError) {
+        guard let identity = dtls_identity_new() else { throw .library }
+        self.identity = identity
+        guard let fingerprint = Self.fingerprint(of: identity, by: .sha256) else {
+            dtls_identity_free(identity)
+            throw .library
+        }
+        self.fingerprint = fingerprint
+    }
+
+    deinit { dtls_identity_free(identity) }
+
+    /// The certificate's fingerprint by another hash function; nil when OpenSSL fails.
+    package func fingerprint(by hash: CertificateFingerprint.Hash) -> CertificateFingerprint? {
+        Self.fingerprint(of: identity, by: hash)
+    }
+
+    private static func fingerprint(
+        of identity: OpaquePointer, by hash: CertificateFingerprint.Hash
+    ) -> CertificateFingerprint? {
+        var digest = [UInt8](repeating: 0, count: Int(DTLS_BOX_MAX_DIGEST))
+        let number: Int32 =
+            switch hash {
+            case .sha256: Int32(DTLS_HASH_SHA256)
+            case .sha384: Int32(DTLS_HASH_SHA384)
+            case .sha512: Int32(DTLS_HASH_SHA512)
+            }
+        let length = dtls_identity_digest(identity, number, &digest)
+        return try? CertificateFingerprint(hash: hash, bytes: Array(digest.prefix(length)))
+    }
+}

@@ -1,0 +1,21 @@
+/// Counters of a media path. Monotonic.
+package struct MediaPathStatistics: Sendable, Equatable {
+    package var packetsReceived = 0
+    package var bytesReceived = 0
+    package var packetsSent = 0
+    package var bytesSent = 0
+    /// Datagrams whose first byte is none of RFC 7983's, or empty.
+    package var malformed = 0
+    /// STUN messages that were not taken.
+    package var checksDropped = 0
+    /// Media from a tuple that no check authenticated.
+    package var untrusted = 0
+    /// Early packets beyond what is parked.
+    package var parkedOverflow = 0
+    /// SRTP and SRTCP that did not authenticate, or was replayed.
+    package var unprotectFailed = 0
+    /// The negotiated profile; nil before the keys.
+    package var srtpProfile: SRTPProfile?
+
+    package init() {}
+}

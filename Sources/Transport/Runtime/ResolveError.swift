@@ -1,0 +1,28 @@
+import Glibc
+
+/// Why a host name has no address.
+package enum ResolveError: Error, Equatable, Sendable {
+    /// There is no such host, or it has no address.
+    case notFound(host: String)
+    /// The resolver did not answer, or cannot now.
+    case temporary(host: String, detail: String)
+    /// The deadline came first.
+    case timedOut(host: String)
+    /// `Resolver.concurrentLimit` lookups are under way, most of them abandoned.
+    case busy
+    /// Any other answer of the system's resolver.
+    case failed(host: String, detail: String)
+}
+
+extension ResolveError: CustomStringConvertible {
+    /// A sentence without its full stop.
+    package var description: String {
+        switch self {
+        case .notFound(let host): "there is no host called \(host)"
+        case .temporary(let host, let detail): "the address of \(host) could not be looked up: \(detail)"
+        case .timedOut(let host): "looking up the address of \(host) took too long"
+        case .busy: "too many address lookups are under way"
+        case .failed(let host, let detail): "the address of \(host) could not be looked up: \(detail)"
+        }
+    }
+}

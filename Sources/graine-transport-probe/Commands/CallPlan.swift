@@ -1,0 +1,45 @@
+/// One call to place: everything that whoever places it needs, and nothing about how it is judged.
+struct CallPlan: Sendable {
+    /// The call's name in the report.
+    var name: String
+    /// nil: an endpoint in this process.
+    var target: String?
+    var preference: ProbeOptions.Preference
+    /// For the relay in front of the target; no relay when clear.
+    var impairment: ImpairmentSpec
+    var seed: UInt64
+    /// What to say from active on, 48 kHz mono; silence after it.
+    var audio: [Int16]
+    /// Length of the active call, seconds.
+    var duration: Double
+    /// The key, or nil: none is sent.
+    var key: String?
+    var caFile: String?
+    var insecure: Bool
+    var family: ProbeOptions.AddressFamily
+    var bind: String?
+    var proxy: ProbeOptions.Proxy
+    var proxyIsExplicit: Bool
+    /// Whether ``CallResult/recording`` is wanted.
+    var keepsRecording: Bool
+}
+
+/// Whoever places real calls. The live one runs the library's own call path; tests hand in another.
+protocol CallPlacing: Sendable {
+    /// Places the call, plays and records, hangs up, and says what became of it.
+    ///
+    /// Ends within a second of cancellation with what was known by then.
+    /// - Parameter progress: Takes one short line for each stage reached.
+    /// - Throws: Why there was no call at all; a call that failed later is a result with a `failure`.
+    func place(_ plan: CallPlan, progress: @escaping @Sendable (String) -> Void) async throws(ProbeError) -> CallResult
+}
+
+/// Whoever runs the echo endpoint of `serve`.
+protocol EchoServing: Sendable {
+    /// Serves until cancelled.
+    ///
+    /// - Parameter ready: Takes the line `READY line=… udp=… ca=FILE` once the ports are open.
+    func serve(
+        _ options: ProbeOptions, key: String?, ready: @escaping @Sendable (String) -> Void)
+        async throws(ProbeError)
+}

@@ -1,0 +1,74 @@
+internal import Foundation
+
+/// Places calls side by side under one deadline and one Ctrl-C.
+struct CallRun: Sendable {
+    struct Outcome: Sendable {
+        /// In the order of the plans; those that never returned are failures.
+        var results: [CallResult]
+        var abort: Report.Abort?
+    }
+
+    private enum Event: Sendable {
+        case finished(Int, CallResult)
+        case stopped(Report.Abort?)
+    }
+
+    let placer: any CallPlacing
+    /// Seconds for all; nil: none.
+    let timeout: Double?
+    /// Yields once for each Ctrl-C.
+    let interrupts: AsyncStream<Void>
+
+    /// Runs all plans; after an abort the calls are cancelled and what they know is kept.
+    func run(_ plans: [CallPlan], progress: Progress) async -> Outcome {
+        await withTaskGroup(of: Event.self) { group in
+            for (index, plan) in plans.enumerated() {
+                group.addTask { .finished(index, await place(plan, progress)) }
+            }
+            if let timeout {
+                group.addTask {
+                    let slept: ()? = try? await Task.sleep(for: .seconds(timeout))
+                    return .stopped(slept == nil ? nil : .timedOut)
+                }
+            }
+            group.addTask {
+                for await _ in interrupts { return .stopped(.interrupted) }
+                return .stopped(nil)
+            }
+            var results = [CallResult?](repeating: nil, count: plans.count)
+            var abort: Report.Abort?
+            var open = plans.count
+            while open > 0, let event = await group.next() {
+                switch event {
+                case .finished(let index, let result):
+                    results[index] = result
+                    open -= 1
+                case .stopped(let reason):
+                    guard let reason, abort == nil else { continue }
+                    abort = reason
+                    group.cancelAll()
+                }
+            }
+            group.cancelAll()
+            return Outcome(results: results.compactMap { $0 }, abort: abort)
+        }
+    }
+
+    private func place(_ plan: CallPlan, _ progress: Progress) async -> CallResult {
+        do throws(ProbeError) {
+            return try await placer.place(plan) { progress.note("\(plan.name): \($0)") }
+        } catch {
+            var result = CallResult(name: plan.name, preference: plan.preference)
+            result.state = "ended"
+            result.failure = error
+            result.failureCode =
+                switch error {
+                case .refused: "refused"
+                case .noPath: "not_active"
+                case .interrupted, .timedOut: "aborted"
+                default: "network"
+                }
+            return result
+        }
+    }
+}

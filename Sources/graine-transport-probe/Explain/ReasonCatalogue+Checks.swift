@@ -1,0 +1,75 @@
+extension ReasonCatalogue {
+    /// One for each code that a refusal carries.
+    static let refusals: [Entry] = [
+        entry(
+            .refusal, "invalid_key", "The server does not accept the key (401, 4401).", "A wrong, old or missing key.",
+            "Check --token-file or --token-env.", "HTTP status 401, close code 4401"),
+        entry(
+            .refusal, "origin_refused", "The server does not allow this Origin (403).",
+            "The origin is not on the server's list.", "Add it there, or send none.", "HTTP status 403"),
+        entry(
+            .refusal, "rate_limited", "Too many calls or attempts (429, 4429).", "A limit of the server.",
+            "Wait for the time that the server names.", "HTTP status 429, Retry-After"),
+        entry(
+            .refusal, "not_found", "There is no such call or path (404, 4404).", "A wrong URL.", "Check TARGET.",
+            "HTTP status 404, close code 4404"),
+        entry(
+            .refusal, "unavailable", "The server takes no calls now (503, 4503).", "It is draining or overloaded.",
+            "Try again later.", "HTTP status 503, close code 4503"),
+        entry(
+            .refusal, "network", "DNS, TCP, TLS or the proxy failed before the server could answer.",
+            "A wrong name or port, no route, a certificate that is not trusted, a proxy that wants a password.",
+            "See the detail; for a private certificate use --ca.", "getaddrinfo, connect, TLS, HTTP 407"),
+        entry(
+            .refusal, "refused", "The server refused with another status.", "See the status.",
+            "Look at the server's log.", "HTTP status or close code before welcome"),
+    ]
+
+    /// One for each code of a check.
+    static let checks: [Entry] = [
+        entry(
+            .check, "not_active", "The call connected but never became active.",
+            "Audio goes only one way, or the server ended the call.", "Look at the call's error and outcome.",
+            "active: both ends hear each other; 27 s at most"),
+        entry(
+            .check, "no_call", "No call was placed.", "Aborted before it began.", "Run it again.", "none"),
+        entry(
+            .check, "rtt_high", "The round trip is near or above its threshold.",
+            "Distance, a detour (VPN), or full queues.", "Use a nearer server; look for a full uplink.",
+            "150 ms by default (--threshold rtt); ITU-T G.114: mouth to ear below 150 ms one-way is good"),
+        entry(
+            .check, "jitter_high", "The jitter is near or above its threshold.", "Wi-Fi, cellular, or full queues.",
+            "Try a wired network; look for a full uplink.",
+            "30 ms by default (--threshold jitter); RFC 3550 §6.4.1"),
+        entry(
+            .check, "loss_high", "The loss is near or above its threshold.", "Radio, or a full link.",
+            "Try another network; look for a full link.",
+            "1 % by default (--threshold loss); before repair"),
+        entry(
+            .check, "no_echo", "No marker came back.", "The target does not echo (serve does), or no audio comes back.",
+            "For a real agent this is expected; otherwise look at the loss.", "1 kHz, 50 ms, at each second"),
+        entry(
+            .check, "marker_missed", "Some of the echo's markers were not heard.", "Audio was lost just then.",
+            "Look at loss and longest gap.", "1 kHz, 50 ms, at each second"),
+        entry(
+            .check, "level_mismatch", "The speech that came back has other levels than the one sent.",
+            "Loss that was concealed, or something in between that changes the audio.", "Look at loss and concealment.",
+            "correlation of 20 ms levels of 0.97 or more"),
+        entry(
+            .check, "frames_missing", "Parts of the speech did not come back.", "Loss or a gap.",
+            "Look at loss and longest gap.", "98 % of the audible 20 ms frames"),
+        entry(
+            .check, "unexpected_end", "A call of the self-test did not end as expected.",
+            "Another carriage or reason than the one that was caused.", "Report it with the JSON report.",
+            "the self-test's expectations"),
+        entry(
+            .check, "aborted", "The command was stopped before it was done.", "Ctrl-C or --timeout.",
+            "Give it more time.", "--timeout"),
+    ]
+
+    private static func entry(
+        _ kind: Kind, _ code: String, _ meaning: String, _ cause: String, _ advice: String, _ source: String
+    ) -> Entry {
+        Entry(code: code, kind: kind, meaning: meaning, cause: cause, advice: advice, source: source)
+    }
+}

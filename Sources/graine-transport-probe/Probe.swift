@@ -1,0 +1,12 @@
+internal import Foundation
+
+/// The program: reads the command line, runs one command, exits with its code.
+@main
+enum Probe {
+    static func main() async {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        let environment = ProcessInfo.processInfo.environment
+        let code = await ProbeRunner(environment: environment).run(arguments)
+        exit(code.rawValue)
+    }
+}

@@ -1,0 +1,70 @@
+internal import Foundation
+
+/// Puts the report of a run together: checks from the judge, the self-test's expectations, the options as given.
+struct ReportBuilder: Sendable {
+    let options: ProbeOptions
+    let isSelfTest: Bool
+
+    /// - Parameter elapsed: Since the command started.
+    func report(_ outcome: CallRun.Outcome, startedAt: String, elapsed: Duration) -> Report {
+        let judge = Judge(thresholds: options.thresholds)
+        var checks: [Report.Check] = []
+        for call in outcome.results {
+            if isSelfTest {
+                let standard = SelfTest.cases.first { $0.name == call.name }?.expectation
+                if let expected = options.expectations[call.name] ?? standard {
+                    checks.append(SelfTest.check(call, expected))
+                }
+                // The carriage is the expectation's business: three of the four are made to fall back.
+                checks += judge.checks(of: call).filter { !$0.id.hasSuffix(".carriage") && !$0.id.hasSuffix(".line") }
+            } else {
+                checks += judge.checks(of: call)
+            }
+        }
+        if outcome.abort != nil {
+            checks.append(
+                Report.Check(
+                    id: "complete", title: "the command ran to its end", status: .error, code: "aborted",
+                    advice: ReasonCatalogue.entry("aborted")?.advice))
+        }
+        var verdict = judge.verdict(checks, calls: outcome.results)
+        if isSelfTest, verdict.level == .poor { verdict.level = selfTestLevel(checks) }
+        return Report(
+            startedAt: startedAt, elapsedMilliseconds: elapsed.milliseconds, target: options.target,
+            options: optionsJSON, abort: outcome.abort, isSelfTest: isSelfTest, verdict: verdict,
+            checks: isSelfTest ? checks.map(demoted) : checks, calls: outcome.results)
+    }
+
+    /// A self-test fails by its expectations alone: a slow machine's round trip is a warning there.
+    private func demoted(_ check: Report.Check) -> Report.Check {
+        guard check.status == .fail, !check.id.hasSuffix(".expected") else { return check }
+        var check = check
+        check.status = .warn
+        return check
+    }
+
+    private func selfTestLevel(_ checks: [Report.Check]) -> Report.Level {
+        checks.contains { $0.status == .fail && $0.id.hasSuffix(".expected") } ? .error : .degraded
+    }
+
+    private var optionsJSON: JSONValue {
+        [
+            "command": .string(options.command.rawValue), "transport": .string(options.preference.rawValue),
+            "duration_s": .measured(options.duration), "timeout_s": .measured(options.timeout),
+            "impair": .optional(options.impairmentText), "seed": options.seed.map { .string(String($0)) } ?? .null,
+            "audio": .optional(options.audio.map { URL(fileURLWithPath: $0).lastPathComponent }),
+            "thresholds": [
+                "rtt": .measured(options.thresholds.rttMilliseconds),
+                "jitter": .measured(options.thresholds.jitterMilliseconds),
+                "loss": .measured(options.thresholds.lossPercent),
+            ], "redact": .string(options.redaction.rawValue), "insecure": .bool(options.insecure),
+        ]
+    }
+}
+
+extension Duration {
+    /// The length in milliseconds.
+    var milliseconds: Double {
+        Double(components.seconds) * 1_000 + Double(components.attoseconds) / 1_000_000_000_000_000
+    }
+}

@@ -1,0 +1,184 @@
+import Testing
+
+@testable import ICELite
+
+@Suite struct ICEClientAgentTests {
+    private func agent() throws -> ICEClientAgent {
+        var agent = ICEClientAgent(
+            credentials: try credentials("LocU", "VerySecretLocalPwd123456"), randomness: .seeded(9))
+        _ = agent.addLocalCandidate(try address("192.0.2.1", 1_000), now: .zero)
+        return agent
+    }
+
+    private func setRemote(_ agent: inout ICEClientAgent, now: Instant = .zero) throws {
+        agent.setRemote(
+            credentials: try credentials("RemU", "peerPasswordpeerPassword"), isLite: false,
+            supportsRenomination: false, now: now)
+    }
+
+    private func path(_ port: UInt16 = 2_000) throws -> NetworkPath {
+        NetworkPath(local: try address("192.0.2.1", 1_000), remote: try address("192.0.2.50", port))
+    }
+
+    private func pairs(local: [String], remote: [String]) throws -> [NetworkPath] {
+        var agent = ICEClientAgent(
+            credentials: try credentials("LocU", "VerySecretLocalPwd123456"), randomness: .seeded(9))
+        for ip in local { _ = agent.addLocalCandidate(try address(ip, 1), now: .zero) }
+        for ip in remote {
+            agent.addRemoteCandidate(ICECandidate(host: try address(ip, 2), localPreference: 1), now: .zero)
+        }
+        return agent.pairs.map(\.path)
+    }
+
+    @Test func `families, loopback and link-local pair among themselves`() throws {
+        #expect(try pairs(local: ["192.0.2.1"], remote: ["2001:db8::5"]).isEmpty)
+        #expect(try pairs(local: ["127.0.0.1"], remote: ["192.0.2.1"]).isEmpty)
+        #expect(try pairs(local: ["192.0.2.1"], remote: ["127.0.0.1"]).isEmpty)
+        #expect(try pairs(local: ["127.0.0.1"], remote: ["127.0.0.1"]).count == 1)
+        // ICE-27: the scope is the local interface's, whatever the peer wrote.
+        let scoped = try pairs(local: ["fe80::2%3", "2001:db8::2"], remote: ["fe80::1%7", "2001:db8::1"])
+        #expect(scoped.count == 2)
+        #expect(scoped.map(\.remote.ip.zone) == [3, 0])
+        #expect(try pairs(local: ["192.0.2.1"], remote: ["::ffff:192.0.2.9"]).map(\.remote.ip.family) == [.v4])
+    }
+
+    @Test func `candidates and pairs are bounded`() throws {
+        var agent = try agent()
+        for port in UInt16(1)...2 { _ = agent.addLocalCandidate(try address("192.0.2.1", port), now: .zero) }
+        for port in UInt16(1)...40 {
+            let candidate = ICECandidate(host: try address("192.0.2.9", port), localPreference: 1)
+            agent.addRemoteCandidate(candidate, now: .zero)
+            agent.addRemoteCandidate(candidate, now: .zero)
+        }
+        #expect(agent.remoteCandidates.count == 32)
+        #expect(agent.pairs.count == 64)
+        #expect(agent.counters.candidatesIgnored == 48)
+        #expect(agent.counters.pairsIgnored == 32)
+        var second = ICECandidate(host: try address("192.0.2.9", 99), localPreference: 1)
+        second.component = 2
+        agent.addRemoteCandidate(second, now: .zero)
+        #expect(agent.counters.candidatesIgnored == 49)
+    }
+
+    @Test func `no pair means no checks and an outcome that says so`() throws {
+        var agent = try agent()
+        agent.addRemoteCandidate(ICECandidate(host: try address("2001:db8::5", 9), localPreference: 1), now: .zero)
+        try setRemote(&agent)
+        agent.remoteEndOfCandidates(now: .zero)
+        #expect(agent.nextDeadline == .never)
+        #expect(agent.outcome.pairs == 0)
+        #expect(agent.outcome.everyPairRefused == nil)
+        #expect(agent.outcome.remoteIsComplete)
+    }
+
+    @Test func `a check before the answer is answered at once and its pair checked when the answer comes`() throws {
+        var agent = try agent()
+        let path = try path()
+        for at in [100, 150] {
+            let now = Instant.zero + .milliseconds(Int64(at))
+            #expect(agent.take(try Request(useCandidate: true, controlled: true).bytes(), path, at: now) == .accepted)
+            let answers = drain(&agent, now: now)
+            #expect(answers.map(\.path) == [path])
+            #expect(try ReadMessage(answers[0].bytes).messageClass == .success)
+            #expect(try ReadMessage(answers[0].bytes).xorMappedAddress == path.remote)
+        }
+        #expect(agent.remoteCandidates.map(\.kind) == [.peerReflexive])
+        #expect(agent.remoteCandidates.map(\.priority) == [1_845_501_695])
+        let now = Instant.zero + .milliseconds(400)
+        try setRemote(&agent, now: now)
+        let checks = drain(&agent, now: now)
+        #expect(checks.map(\.path) == [path])
+        #expect(try ReadMessage(checks[0].bytes).username == Array("RemU:LocU".utf8))
+    }
+
+    /// ICE-11, us controlling. Switching the role is not done yet: where it should be, the conflict is counted.
+    @Test func `role conflicts follow the tie-breaker`() throws {
+        let codes: [UInt16?] = [487, nil, nil, nil, 487, 487, nil]
+        for (vector, code) in zip(try Vector.read("ICE-11"), codes) {
+            var agent = try agent()
+            agent.tieBreaker = 0x8000_0000_0000_0000
+            try setRemote(&agent)
+            let verdict = agent.take(vector.bytes, try path(), at: .zero)
+            #expect(verdict == (code == nil ? .accepted : .dropped(.roleConflict)), "\(vector)")
+            let answer = try ReadMessage(try #require(drain(&agent, now: .zero).first).bytes)
+            #expect(answer.errorCode == code, "\(vector)")
+        }
+    }
+
+    private func response(
+        to id: STUNTransactionID, password: String = "peerPasswordpeerPassword", error: STUNErrorCode? = nil,
+        mapped: SocketAddress? = nil, unknownType: Bool = false
+    ) throws -> [UInt8] {
+        try written { (out) throws(STUNError) in
+            let writer = try STUNWriter(error == nil ? .success : .error, transactionID: id, into: &out)
+            if let error { try writer.append(error: error, into: &out) }
+            if let mapped { try writer.append(address: mapped, into: &out) }
+            try writer.append(.sha1, key: STUNKey(password: password), into: &out)
+            try writer.appendFingerprint(into: &out)
+        }
+    }
+
+    @Test func `forged, foreign and asymmetric responses are dropped and cost nothing`() throws {
+        var agent = try agent()
+        agent.addRemoteCandidate(ICECandidate(host: try address("192.0.2.50", 2_000), localPreference: 1), now: .zero)
+        try setRemote(&agent)
+        let path = try path()
+        let id = try ReadMessage(try #require(drain(&agent, now: .zero).first).bytes).transactionID
+        let mapped = path.local
+        let now = Instant.zero + .milliseconds(10)
+
+        let forged = try response(to: id, password: "some other password 22", mapped: mapped)
+        #expect(agent.take(forged, path, at: now) == .dropped(.unauthenticated))
+        let foreign = try response(to: STUNTransactionID(high: 1, low: 1), mapped: mapped)
+        #expect(agent.take(foreign, path, at: now) == .dropped(.unknownTransaction))
+        let conflict = try response(to: STUNTransactionID(high: 1, low: 1), error: .roleConflict)
+        #expect(agent.take(conflict, path, at: now) == .dropped(.unknownTransaction))
+        let valid = try response(to: id, mapped: mapped)
+        var flipped = valid
+        flipped[flipped.count - 1] ^= 1
+        #expect(agent.take(flipped, path, at: now) == .dropped(.badFingerprint))
+        #expect(agent.selectedPath == nil)
+        #expect(agent.take(valid, path, at: now) == .accepted)
+        #expect(agent.take(valid, path, at: now) == .dropped(.unknownTransaction))
+        #expect(agent.roundTrip == .milliseconds(10))
+
+        var other = try self.agent()
+        other.addRemoteCandidate(ICECandidate(host: try address("192.0.2.50", 2_000), localPreference: 1), now: .zero)
+        try setRemote(&other)
+        let second = try ReadMessage(try #require(drain(&other, now: .zero).first).bytes).transactionID
+        let answer = try response(to: second, mapped: mapped)
+        #expect(other.take(answer, try self.path(2_001), at: now) == .dropped(.asymmetricResponse))
+        #expect(other.outcome.firstResponseAt == nil)
+    }
+
+    @Test func `a 487 is counted and the check repeated`() throws {
+        var agent = try agent()
+        agent.addRemoteCandidate(ICECandidate(host: try address("192.0.2.50", 2_000), localPreference: 1), now: .zero)
+        try setRemote(&agent)
+        let id = try ReadMessage(try #require(drain(&agent, now: .zero).first).bytes).transactionID
+        let answer = try response(to: id, error: .roleConflict)
+        #expect(agent.take(answer, try path(), at: .zero) == .dropped(.errorResponse))
+        #expect(agent.counters.roleConflicts == 1)
+        #expect(agent.outcome.onlyErrorResponses)
+        #expect(drain(&agent, now: .zero + .milliseconds(250)).count == 1)
+    }
+
+    @Test func `a request to an address that is none of ours is not answered`() throws {
+        var agent = try agent()
+        let path = NetworkPath(local: try address("192.0.2.99", 1), remote: try address("192.0.2.50", 2))
+        let request = try Request(controlled: true).bytes()
+        #expect(agent.take(request, path, at: .zero) == .dropped(.unknownLocalAddress))
+        #expect(drain(&agent, now: .zero).isEmpty)
+    }
+
+    @Test func `a span without room is left alone`() throws {
+        var agent = try agent()
+        #expect(agent.take(try Request(controlled: true).bytes(), try path(), at: .zero) == .accepted)
+        let bytes = written(100) { (out) in
+            #expect(agent.pollTransmit(into: &out, now: .zero) == nil)
+        }
+        #expect(bytes.isEmpty)
+        #expect(agent.counters.noRoom == 1)
+        #expect(drain(&agent, now: .zero).count == 1)
+    }
+}

@@ -1,0 +1,105 @@
+import Testing
+
+@testable import graine_transport_probe
+
+@Suite struct ArgumentParserTests {
+    private func parse(_ line: String, _ environment: [String: String] = [:]) throws(ProbeError) -> ProbeOptions {
+        try ArgumentParser(environment: environment).parse(line.split(separator: " ").map(String.init))
+    }
+
+    private func usage(_ line: String, _ environment: [String: String] = [:]) -> String? {
+        do throws(ProbeError) {
+            _ = try parse(line, environment)
+            return nil
+        } catch {
+            guard case .usage(let text) = error else { return nil }
+            return text
+        }
+    }
+
+    @Test func nothingMeansTheSelfTest() throws {
+        let options = try parse("")
+        #expect(options == ProbeOptions())
+        #expect(options.command == .check && options.target == nil)
+    }
+
+    @Test func aTargetAloneIsChecked() throws {
+        #expect(try parse("wss://example.org/call").target == "wss://example.org/call")
+        #expect(try parse("example.org:8443").target == "wss://example.org:8443/")
+    }
+
+    @Test(arguments: [
+        "ws://example.org/", "http://example.org/", "wss://", "wss://u:p@example.org/", "wss://h:0/", "wss://h:70000/",
+        "wss://[::1/", "wss://[zz]/",
+    ])
+    func aBadTargetIsUsage(target: String) {
+        #expect(usage("call \(target)") != nil)
+    }
+
+    @Test func plainWebSocketIsForLiteralLoopback() throws {
+        #expect(try parse("call ws://127.0.0.1:80/").target == "ws://127.0.0.1:80/")
+        #expect(try parse("call ws://[::1]:80/").target == "ws://[::1]:80/")
+        #expect(usage("call ws://localhost/") != nil)
+    }
+
+    @Test func everyFlagHasItsPlace() throws {
+        let options = try parse(
+            """
+            call wss://127.0.0.1:1/ --json - --ndjson e.jsonl --quiet --transport webrtc --timeout 9 --duration 2.5 \
+            --seed 7 -6 --bind ::1 --proxy http://p:3128 --insecure --token-file k --redact full \
+            --threshold rtt=200,loss=2 --fail-on warn --no-color --audio a.wav --record b.wav --impair loss=1
+            """.replacing("\n", with: " "))
+        #expect(options.json == .standardOutput && options.ndjson == .file("e.jsonl"))
+        #expect(options.verbosity == .quiet && options.preference == .webrtc)
+        #expect(options.timeout == 9 && options.duration == 2.5 && options.seed == 7)
+        #expect(options.family == .v6 && options.bind == "::1")
+        #expect(options.proxy == .url("http://p:3128") && options.proxyIsExplicit)
+        #expect(options.insecure && options.key == .file("k") && options.redaction == .full)
+        #expect(options.thresholds == Thresholds(rttMilliseconds: 200, jitterMilliseconds: 30, lossPercent: 2))
+        #expect(options.failOnWarn && !options.color)
+        #expect(options.audio == "a.wav" && options.record == "b.wav")
+        #expect(options.impairment.packetsUp.lossPercent == 1)
+    }
+
+    @Test func aFlagBeatsTheEnvironmentWhichBeatsTheDefault() throws {
+        let environment = ["GRAINE_PROBE_TRANSPORT": "websocket", "GRAINE_PROBE_QUIET": "1", "NO_COLOR": "1"]
+        #expect(try parse("check", environment).preference == .websocket)
+        #expect(try parse("check", environment).verbosity == .quiet)
+        #expect(try parse("check", environment).color == false)
+        #expect(try parse("check --transport auto", environment).preference == .auto)
+        #expect(usage("check", ["GRAINE_PROBE_SEED": "x"])?.hasPrefix("GRAINE_PROBE_SEED") == true)
+        #expect(usage("check", ["GRAINE_PROBE_QUIET": "perhaps"]) != nil)
+        #expect(try parse("explain", ["GRAINE_PROBE_SEED": "x"]).command == .explain)
+    }
+
+    @Test func anUnknownFlagNamesTheNearest() {
+        #expect(usage("--jsn x") == "unknown flag --jsn; did you mean --json?")
+        #expect(usage("--zzzzzzzzzz") == "unknown flag --zzzzzzzzzz")
+        #expect(usage("chekc") == "unknown command \"chekc\"; did you mean check?")
+    }
+
+    @Test(arguments: [
+        "--json", "--json=", "--quiet=1", "--transport WebRTC", "--timeout 0", "--timeout -1", "--timeout nan",
+        "--seed -1", "--bind host", "--proxy socks5://x", "--threshold rtt", "--threshold mos=4", "--fail-on poor",
+        "--token secret", "serve --audio x", "explain --seed 1", "schema x", "call wss://h/ extra",
+        "--json - --ndjson -",
+        "call wss://example.org/ --insecure", "--insecure --ca x", "serve --port 65536", "serve --cert a",
+        "call wss://h/ --audio a --record a", "connect wss://h/", "--expect foo=webrtc/none",
+        "--expect webrtc=webrtc/what",
+    ])
+    func wrongUseIsOneUsageLine(line: String) throws {
+        let text = try #require(usage(line))
+        #expect(!text.contains("\n") && !text.isEmpty)
+    }
+
+    @Test func helpAndVersionWinOverEverything() throws {
+        #expect(try parse("call --help").information == .help)
+        #expect(try parse("--version").information == .version)
+        #expect(HelpText.help.contains("--impair"))
+    }
+
+    @Test func theSelfTestsExpectationsCanBeChanged() throws {
+        let options = try parse("check --expect udp-dropped=webrtc/none")
+        #expect(options.expectations["udp-dropped"] == SelfTest.Expectation(transport: .webrtc, reason: nil))
+    }
+}

@@ -1,0 +1,232 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import graine_transport_probe
+
+/// Calls that were never placed, with results as a real placer would give them.
+struct ScriptedCalls: CallPlacing {
+    var change: @Sendable (inout CallResult) -> Void = { _ in }
+    var failure: ProbeError?
+    var hangs = false
+
+    func place(
+        _ plan: CallPlan, progress: @escaping @Sendable (String) -> Void
+    ) async throws(ProbeError) -> CallResult {
+        progress("line open")
+        if let failure { throw failure }
+        var result = CallResult(name: plan.name, preference: plan.preference)
+        if hangs {
+            try? await Task.sleep(for: .seconds(3_600))
+            result.state = "ended"
+            return result
+        }
+        result.state = "ended"
+        let reason: String? =
+            switch plan.impairment.udp {
+            case .pass: nil
+            case .drop: "ice_no_response"
+            case .reject: "udp_blocked"
+            }
+        let isWebRTC = plan.preference != .websocket && reason == nil
+        result.transport = isWebRTC ? .webrtc : .websocket
+        result.fallback = reason.map {
+            .init(
+                reason: $0, stage: "checks", elapsedMilliseconds: $0 == "udp_blocked" ? 12 : 3_012,
+                detail: "from 10.0.0.7")
+        }
+        result.setup.hello = 9.5
+        result.setup.welcome = 12.25
+        result.setup.active = 40
+        result.setup.rtt = 2
+        result.media.sent = 350
+        result.media.received = 350
+        result.media.lost = 0
+        result.media.jitter = 1.5
+        result.media.rtt.p50 = 2
+        if isWebRTC {
+            result.dtls = .init(version: "DTLSv1.2", cipher: nil, srtpProfile: "AEAD_AES_128_GCM", role: "client")
+            result.ice = .init(local: "127.0.0.1:5", remote: "127.0.0.1:6", checksSent: 2)
+        }
+        result.returned = ReturnedAudio(
+            marker: .init(expected: 6, heard: 6, positions: []),
+            levels: .init(correlation: 0.99, presentShare: 1, delayMilliseconds: 320, frameCount: 300))
+        if plan.keepsRecording { result.recording = [1, 2, 3] }
+        change(&result)
+        return result
+    }
+}
+
+@Suite struct ReportTests {
+    /// Runs a command line against scripted calls.
+    private func run(
+        _ line: String, _ calls: ScriptedCalls = ScriptedCalls()
+    ) async throws -> (code: ExitCode, output: String, error: String) {
+        let output = Mutex("")
+        let error = Mutex("")
+        let runner = ProbeRunner(environment: [:], placer: calls) { text in
+            output.withLock { $0 += text }
+        } errorOutput: { text in
+            error.withLock { $0 += text }
+        }
+        let code = await runner.run(line.split(separator: " ").map(String.init))
+        return (code, output.withLock { $0 }, error.withLock { $0 })
+    }
+
+    private func json(_ text: String) throws -> JSONValue {
+        try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
+    }
+
+    @Test func theSelfTestsReportFollowsItsSchema() async throws {
+        let result = try await run("check --json -")
+        #expect(result.code == .good)
+        let report = try json(result.output)
+        #expect(SchemaValidator(schema: ReportSchema.json).problems(report) == [])
+        #expect(report["schema"] == "graine.probe/1")
+        guard case .array(let calls)? = report["calls"] else { throw ProbeError.internalFailure("no calls") }
+        #expect(calls.map { $0["name"] } == ["webrtc", "udp-dropped", "udp-rejected", "websocket"])
+        #expect(
+            calls.map { $0["call"]?["transportFallbackReason"] } == [.null, "ice_no_response", "udp_blocked", .null])
+        #expect(report["setup"] == nil)
+    }
+
+    @Test func aSingleCallsSectionsStandAtTopLevelToo() async throws {
+        let result = try await run("call wss://example.org/ --json -")
+        #expect(result.code == .good)
+        let report = try json(result.output)
+        #expect(SchemaValidator(schema: ReportSchema.json).problems(report) == [])
+        guard case .array(let calls)? = report["calls"] else { throw ProbeError.internalFailure("no calls") }
+        #expect(report["setup"] == calls.first?["setup"] && report["media"] == calls.first?["media"])
+    }
+
+    @Test func unknownIsNullAndSaysWhy() async throws {
+        let report = try json(try await run("call wss://example.org/ --json -").output)
+        #expect(report["setup"]?["dns_ms"] == .null)
+        #expect(report["setup"]?["unknown_because"]?["dns_ms"] != nil)
+        #expect(report["media"]?["concealed_pct"] == .null)
+        #expect(report["media"]?["unknown_because"]?["concealed_pct"] != nil)
+        #expect(report["media"]?["unknown_because"]?["sent"] == nil)
+    }
+
+    @Test func theValidatorSeesWhatIsWrong() async throws {
+        let validator = SchemaValidator(schema: ReportSchema.json)
+        let report = try json(try await run("check --json -").output)
+        guard case .object(let members) = report else { throw ProbeError.internalFailure("no object") }
+        #expect(validator.problems(.object(members.filter { $0.key != "verdict" })) != [])
+        #expect(validator.problems(.object(members + [.init(key: "zzz", value: .null)])) != [])
+        let negative = members.map { $0.key == "elapsed_ms" ? .init(key: $0.key, value: .integer(-1)) : $0 }
+        #expect(validator.problems(.object(negative)) != [])
+    }
+
+    @Test func oneBrokenExpectationIsSeventy() async throws {
+        let result = try await run("check --expect udp-dropped=webrtc/none")
+        #expect(result.code == .internalFailure)
+        #expect(result.output.contains("websocket/ice_no_response instead of webrtc/none"))
+        #expect(result.output.contains("3 of 4 calls"))
+    }
+
+    @Test func aMarkerThatWasNotHeardFailsTheSelfTest() async throws {
+        let result = try await run("check", ScriptedCalls(change: { $0.returned?.marker.heard = 5 }))
+        #expect(result.code == .internalFailure)
+    }
+
+    @Test func aSlowChoiceFailsTheSelfTest() async throws {
+        let calls = ScriptedCalls(change: { if $0.fallback != nil { $0.fallback?.elapsedMilliseconds = 12_100 } })
+        #expect(try await run("check", calls).code == .internalFailure)
+    }
+
+    @Test func fallingBackIsThreeUnlessItWasWanted() async throws {
+        let change: @Sendable (inout CallResult) -> Void = {
+            $0.transport = .websocket
+            if $0.wantedWebRTC {
+                $0.fallback = .init(
+                    reason: "udp_blocked", stage: "checks", elapsedMilliseconds: 5, detail: "ECONNREFUSED")
+            }
+        }
+        let blocked = try await run("call wss://example.org/", ScriptedCalls(change: change))
+        #expect(blocked.code == .mediaBlocked)
+        #expect(blocked.output.contains("udp_blocked"))
+        let wanted = try await run("call wss://example.org/ --transport websocket", ScriptedCalls(change: change))
+        #expect(wanted.code == .good)
+    }
+
+    @Test func thresholdsMakeACallPoorOrDegraded() async throws {
+        let poor = ScriptedCalls(change: { $0.media.rtt.p50 = 151 })
+        let degraded = ScriptedCalls(change: { $0.media.rtt.p50 = 140 })
+        #expect(try await run("call wss://example.org/", poor).code == .poor)
+        #expect(try await run("call wss://example.org/ --threshold rtt=300", poor).code == .good)
+        #expect(try await run("call wss://example.org/", degraded).code == .good)
+        #expect(try await run("call wss://example.org/ --fail-on warn", degraded).code == .warned)
+    }
+
+    @Test(arguments: [
+        (ProbeError.unreachable("a: connection refused"), ExitCode.unreachable), (.refused("401\nbad"), .refused),
+        (.noPath("nothing"), .noPath), (.resource("port 5 is in use"), .resource),
+    ])
+    func aFailedCallIsOneErrorLineAndItsCode(error: ProbeError, code: ExitCode) async throws {
+        let record = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).wav").path
+        let result = try await run("call wss://h/ --quiet --record \(record)", ScriptedCalls(failure: error))
+        #expect(result.code == code)
+        #expect(result.output == "")
+        #expect(result.error.hasPrefix("error: ") && result.error.filter(\.isNewline).count == 1)
+        #expect(!FileManager.default.fileExists(atPath: record))
+        let report = try json(try await run("call wss://h/ --quiet --json -", ScriptedCalls(failure: error)).output)
+        #expect(SchemaValidator(schema: ReportSchema.json).problems(report) == [])
+        #expect(report["verdict"]?["level"] == "error")
+    }
+
+    @Test func badInputIsOneLineAndNoCall() async throws {
+        let result = try await run("call wss://h/ --audio /dev/null")
+        #expect(result.code == .badInput)
+        #expect(result.error == "error: /dev/null is empty\n")
+    }
+
+    @Test func theTimeoutEndsACallThatHangs() async throws {
+        let result = try await run("call wss://h/ --timeout 0.05 --json -", ScriptedCalls(hangs: true))
+        #expect(result.code == .timedOut)
+        #expect(try json(result.output)["aborted"] == .bool(true))
+    }
+
+    @Test func theRecordingIsWritten() async throws {
+        let record = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).wav").path
+        defer { try? FileManager.default.removeItem(atPath: record) }
+        _ = try await run("call wss://h/ --record \(record)")
+        #expect(try WAVFile.read(path: record).callSamples == [1, 2, 3])
+    }
+
+    @Test func theSelfTestFitsOneScreen() async throws {
+        let lines = try await run("check").output.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count <= 30)
+        #expect(lines.allSatisfy { $0.count <= 100 })
+    }
+
+    @Test func redactionKeepsClassAndEquality() {
+        let redactor = Redactor(.full, hosts: ["call.example.org"])
+        #expect(
+            redactor.text("10.0.0.7:5 to call.example.org, 10.0.0.7 and 100.64.0.1, fe80::1, 8.8.8.8.")
+                == "<ipv4-private-2>:5 to <host-1>, <ipv4-private-2> and <ipv4-cgnat-3>, <ipv6-link-local-4>, <ipv4-public-5>."
+        )
+        #expect(redactor.text("took 12:30:04 for 1.5") == "took 12:30:04 for 1.5")
+        #expect(Redactor(.none, hosts: []).text("http://u:p@proxy:1/ 10.0.0.7") == "http://***@proxy:1/ 10.0.0.7")
+        #expect(Redactor(.partial, hosts: []).text("10.0.0.7 8.8.8.8") == "10.0.0.7 <ipv4-public-1>")
+    }
+}
+
+@Suite struct ReasonCatalogueTests {
+    @Test func everyFallbackReasonOfTheCallLineIsExplained() {
+        let words = [
+            "module_missing", "agent_standard", "server_unsupported", "server_declined", "answer_invalid",
+            "no_candidates", "udp_blocked", "ice_no_response", "ice_rejected", "dtls_timeout", "dtls_failed",
+            "dtls_fingerprint_mismatch", "srtp_profile_mismatch", "media_timeout", "setup_timeout", "recovery_failed",
+            "server_requested", "internal_error",
+        ]
+        #expect(ReasonCatalogue.fallbacks.map(\.code) == words)
+        #expect(Set(ReasonCatalogue.all.map(\.code)).count == ReasonCatalogue.all.count)
+    }
+
+    @Test func anUnknownCodeNamesTheNearest() {
+        #expect(throws: ProbeError.usage("unknown code \"udp_bloked\"; did you mean udp_blocked?")) {
+            try ReasonCatalogue.explain("udp_bloked")
+        }
+    }
+}
