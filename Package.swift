@@ -40,9 +40,11 @@ let package = Package(
             name: "graine-transport-probe", dependencies: ["Transport", "ICELite", "TransportTestKit"],
             resources: [.copy("Resources/speech.wav")],
             swiftSettings: strict),
+        // Counts the benchmarks' allocations; in no other product.
+        .target(name: "CAllocationCounter", path: "Benchmarks/CAllocationCounter", cSettings: strictC),
         .executableTarget(
             name: "transport-benchmarks",
-            dependencies: ["Transport", "ICELite", "TransportTestKit", "CSRTP", "COpenSSL"],
+            dependencies: ["Transport", "ICELite", "TransportTestKit", "CSRTP", "COpenSSL", "CAllocationCounter"],
             path: "Benchmarks/transport-benchmarks", swiftSettings: strict),
 
         .testTarget(

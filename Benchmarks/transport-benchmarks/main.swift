@@ -1,1 +1,48 @@
-print("transport-benchmarks")
+internal import Glibc
+
+/// Writes a line to standard output, or to standard error when that is the report's.
+func say(_ text: String, toErrors: Bool) {
+    _ = writeAll(text + "\n", to: toErrors ? STDERR_FILENO : STDOUT_FILENO)
+}
+
+/// Runs what the command line asks for and returns the exit code.
+func run(_ arguments: some Sequence<String>) -> Int32 {
+    let options: Options
+    do throws(Options.Failure) {
+        options = try Options(arguments)
+    } catch {
+        say("error: \(error.text)\n\(Options.usage)", toErrors: true)
+        return 64
+    }
+    if options.help {
+        say(Options.usage, toErrors: false)
+        return 0
+    }
+    let chosen = Micro.benchmarks.filter { options.wants($0.name) }
+    if options.list {
+        for benchmark in chosen { say(benchmark.name, toErrors: false) }
+        return 0
+    }
+    guard !chosen.isEmpty else {
+        say("error: no benchmark's name contains \(options.filters.joined(separator: " or "))", toErrors: true)
+        return 64
+    }
+    let isQuiet = options.json == "-"
+    if Report.configuration == "debug" { say("warning: a debug build; build with -c release", toErrors: true) }
+    say(Report.header, toErrors: isQuiet)
+    let harness = Harness(samples: options.samples)
+    var measurements: [Measurement] = []
+    for benchmark in chosen {
+        let measurement = harness.measure(benchmark)
+        measurements.append(measurement)
+        say(Report.line(measurement), toErrors: isQuiet)
+    }
+    guard let path = options.json else { return 0 }
+    guard Report(measurements: measurements, samples: options.samples).write(to: path) else {
+        say("error: cannot write \(path)", toErrors: true)
+        return 71
+    }
+    return 0
+}
+
+exit(run(CommandLine.arguments.dropFirst()))

@@ -1,0 +1,73 @@
+internal import CAllocationCounter
+internal import Glibc
+
+/// What a benchmark took.
+struct Measurement {
+    let name: String
+    let note: String
+    /// Operations in a sample.
+    let iterations: Int
+    /// Nanoseconds an operation, one number a sample, ascending.
+    let samples: [Double]
+    /// Heap allocations an operation; nil when they are not counted (a sanitizer build).
+    let allocations: Double?
+
+    var minimum: Double { samples.first ?? 0 }
+    var median: Double { percentile(50) }
+
+    /// The nearest-rank percentile of the samples.
+    func percentile(_ percent: Double) -> Double {
+        guard !samples.isEmpty else { return 0 }
+        let rank = (percent / 100 * Double(samples.count)).rounded(.up)
+        return samples[min(samples.count - 1, max(0, Int(rank) - 1))]
+    }
+}
+
+/// How benchmarks are measured: warm-up, then samples of equal size.
+struct Harness {
+    /// Samples a benchmark takes unless told otherwise.
+    static let defaultSamples = 200
+    /// How long a sample should last at least, in nanoseconds: long against the clock's own cost and grain.
+    static let sampleLength: Int64 = 500_000
+    /// How long the warm-up lasts at least.
+    static let warmUpLength: Int64 = 50_000_000
+    /// Operations in a sample at most.
+    static let maximumIterations = 1 << 24
+
+    let samples: Int
+
+    func measure(_ benchmark: Benchmark) -> Measurement {
+        let operation = benchmark.make()
+        // Warm up, and find out how many operations fill a sample.
+        var iterations = 1
+        let start = now()
+        while true {
+            let begin = now()
+            operation(iterations)
+            let length = now() - begin
+            if length < Self.sampleLength, iterations < Self.maximumIterations {
+                iterations *= 2
+            } else if now() - start >= Self.warmUpLength {
+                break
+            }
+        }
+        let before = allocation_count()
+        operation(iterations)
+        let after = allocation_count()
+        var times = [Double](repeating: 0, count: samples)
+        for index in times.indices {
+            let begin = now()
+            operation(iterations)
+            times[index] = Double(now() - begin) / Double(iterations)
+        }
+        return Measurement(
+            name: benchmark.name, note: benchmark.note, iterations: iterations, samples: times.sorted(),
+            allocations: before < 0 ? nil : Double(after - before) / Double(iterations))
+    }
+
+    private func now() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+}

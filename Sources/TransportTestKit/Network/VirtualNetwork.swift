@@ -1,0 +1,238 @@
+package import ICELite
+
+/// Hosts, their interfaces and the streams between them, on a `Simulator`.
+///
+/// A datagram goes up its sender's interface and down its receiver's; each of the two is a `LinkState` of its own, so
+/// that whatever happens to `wlan0` of the client is said once. A server's interface is usually a perfect link. The
+/// network calls a host only from the simulator's run, never from inside `send` or `write`.
+///
+/// Nothing here depends on the order of a dictionary: the same seed gives the same run.
+package final class VirtualNetwork {
+    /// Bytes of a datagram at most; a longer one is refused by `send`.
+    package static let maximumDatagram = 65_507
+    /// Rounds of `handleTimeout` and `drain` at one instant before a host counts as stuck.
+    package static let maximumPollsPerInstant = 32
+    /// A retry after a host was found stuck, so that its timers are not lost for good.
+    package static let stuckRetry: Nanoseconds = .milliseconds(1)
+
+    /// What the network did with datagrams beside what its links did.
+    package struct Counters: Hashable, Sendable {
+        /// Datagrams from an address that is not the sender's, or from an interface that is down.
+        package internal(set) var unsendable: UInt64 = 0
+        /// Datagrams to an address that nobody has.
+        package internal(set) var unroutable: UInt64 = 0
+        /// Datagrams that a NAT did not let in.
+        package internal(set) var filtered: UInt64 = 0
+        /// Datagrams that reached a host.
+        package internal(set) var received: UInt64 = 0
+        /// Times that a host's deadline was still not ahead of now after `maximumPollsPerInstant` rounds: a bug in it.
+        package internal(set) var stuckHosts: UInt64 = 0
+    }
+
+    struct Interface {
+        let name: String
+        let host: HostID
+        var ip: IPAddress
+        var nat: VirtualNAT?
+        var up: LinkState
+        var down: LinkState
+        var isUp = true
+    }
+
+    private struct Host {
+        let object: any VirtualHost
+        var timer: EventToken?
+        var timerTime = Instant.never
+    }
+
+    /// What drives the network.
+    package let simulator: Simulator
+    /// Counters beside those of the links.
+    package internal(set) var counters = Counters()
+
+    private var hosts: [Host] = []
+    var interfaces: [Interface] = []
+    var lines: [VirtualLine] = []
+
+    /// A network without hosts.
+    package init(simulator: Simulator) { self.simulator = simulator }
+
+    /// The virtual time.
+    package var now: Instant { simulator.now }
+
+    // MARK: - Hosts
+
+    /// Adds a host and arms its first timer. The network keeps it.
+    package func addHost(_ host: any VirtualHost) -> HostID {
+        hosts.append(Host(object: host))
+        let id = HostID(index: hosts.count - 1)
+        simulator.schedule(at: now) { [weak self] in self?.settle(id) }
+        return id
+    }
+
+    /// Gives a host an input of its owner's making at `time` (start the call, hang up), then drains it.
+    package func perform(on host: HostID, at time: Instant, _ work: @escaping (_ now: Instant) -> Void) {
+        simulator.schedule(at: time) { [weak self] in
+            guard let self else { return }
+            work(self.now)
+            self.settle(host)
+        }
+    }
+
+    /// Drains a host after something was done to it outside of `perform`, and arms its timer.
+    package func settle(_ id: HostID) {
+        let object = hosts[id.index].object
+        object.drain(into: self, now: now)
+        var rounds = 0
+        while object.nextDeadline <= now {
+            guard rounds < Self.maximumPollsPerInstant else {
+                counters.stuckHosts += 1
+                arm(id, at: now + Self.stuckRetry)
+                return
+            }
+            rounds += 1
+            object.handleTimeout(now: now)
+            object.drain(into: self, now: now)
+        }
+        arm(id, at: object.nextDeadline)
+    }
+
+    private func arm(_ id: HostID, at time: Instant) {
+        guard time != hosts[id.index].timerTime else { return }
+        if let timer = hosts[id.index].timer { simulator.cancel(timer) }
+        hosts[id.index].timerTime = time
+        guard time != .never else {
+            hosts[id.index].timer = nil
+            return
+        }
+        hosts[id.index].timer = simulator.schedule(at: time) { [weak self] in
+            guard let self else { return }
+            self.hosts[id.index].timer = nil
+            self.hosts[id.index].timerTime = .never
+            self.settle(id)
+        }
+    }
+
+    /// Calls a host and drains it.
+    func deliver(to id: HostID, _ input: (any VirtualHost) -> Void) {
+        input(hosts[id.index].object)
+        settle(id)
+    }
+
+    // MARK: - Interfaces
+
+    /// Gives a host an interface. Every UDP port of `ip` is the host's; behind a `nat` the outside sees the NAT's.
+    package func addInterface(
+        _ name: String, of host: HostID, ip: IPAddress, up: LinkModel = LinkModel(), down: LinkModel = LinkModel(),
+        nat: VirtualNAT? = nil
+    ) {
+        precondition(!interfaces.contains { $0.name == name }, "an interface name is used once")
+        interfaces.append(
+            Interface(
+                name: name, host: host, ip: ip, nat: nat,
+                up: LinkState(model: up, start: now, randomness: simulator.randomness(for: "\(name).up")),
+                down: LinkState(model: down, start: now, randomness: simulator.randomness(for: "\(name).down"))))
+    }
+
+    /// Changes the two directions of an interface: their models, an outage, a hold. Does nothing for an unknown name.
+    package func changeInterface(_ name: String, _ change: (_ up: inout LinkState, _ down: inout LinkState) -> Void) {
+        guard let index = interfaces.firstIndex(where: { $0.name == name }) else { return }
+        var (up, down) = (interfaces[index].up, interfaces[index].down)
+        change(&up, &down)
+        (interfaces[index].up, interfaces[index].down) = (up, down)
+    }
+
+    /// Takes an interface down or brings it up again, optionally with another address.
+    package func setInterface(_ name: String, isUp: Bool, ip: IPAddress? = nil) {
+        guard let index = interfaces.firstIndex(where: { $0.name == name }) else { return }
+        interfaces[index].isUp = isUp
+        if let ip { interfaces[index].ip = ip }
+    }
+
+    /// Makes the NAT of an interface forget its mappings.
+    package func rebind(_ name: String) {
+        guard let index = interfaces.firstIndex(where: { $0.name == name }) else { return }
+        interfaces[index].nat?.rebind()
+    }
+
+    /// What the links of an interface have done; nil for an unknown name.
+    package func counters(of name: String) -> (up: LinkCounters, down: LinkCounters)? {
+        interfaces.first { $0.name == name }.map { ($0.up.counters, $0.down.counters) }
+    }
+
+    // MARK: - Datagrams
+
+    /// Sends a datagram of `host` from `path.local` to `path.remote`.
+    ///
+    /// Returns false, counted, when the host has no such address, its interface is down or the datagram is too long:
+    /// what a socket answers with an error.
+    @discardableResult
+    package func send(_ datagram: [UInt8], from host: HostID, on path: NetworkPath) -> Bool {
+        guard datagram.count <= Self.maximumDatagram,
+            let index = interfaces.firstIndex(where: { $0.host == host && $0.ip == path.local.ip && $0.isUp })
+        else {
+            counters.unsendable += 1
+            return false
+        }
+        simulator.record(UInt64(datagram.count) << 32 | UInt64(path.remote.port) << 16 | UInt64(path.local.port))
+        let source = interfaces[index].nat?.outgoing(from: path.local, to: path.remote, now: now) ?? path.local
+        switch interfaces[index].up.send(byteCount: datagram.count, now: now) {
+        case .delivered(let arrival): carry(datagram, from: source, to: path.remote, at: arrival)
+        case .duplicated(let first, let second):
+            carry(datagram, from: source, to: path.remote, at: first)
+            carry(datagram, from: source, to: path.remote, at: second)
+        case .dropped: break
+        case .rejected:
+            let answer = now + 2 * interfaces[index].up.model.delay.boundedNanoseconds
+            simulator.schedule(at: answer) { [weak self] in
+                guard let self else { return }
+                self.deliver(to: host) { $0.datagramRejected(path: path, now: self.now) }
+            }
+        }
+        return true
+    }
+
+    /// The datagram is at the receiver's network: down its link.
+    private func carry(_ datagram: [UInt8], from source: SocketAddress, to target: SocketAddress, at time: Instant) {
+        simulator.schedule(at: time) { [weak self] in
+            self?.descend(datagram, from: source, to: target)
+        }
+    }
+
+    private func descend(_ datagram: [UInt8], from source: SocketAddress, to target: SocketAddress) {
+        guard let index = interfaces.firstIndex(where: { ($0.nat?.publicIP ?? $0.ip) == target.ip }) else {
+            counters.unroutable += 1
+            return
+        }
+        var inside = target
+        if interfaces[index].nat != nil {
+            guard let mapped = interfaces[index].nat?.incoming(from: source, to: target.port, now: now) else {
+                counters.filtered += 1
+                return
+            }
+            inside = mapped
+        }
+        let path = NetworkPath(local: inside, remote: source)
+        switch interfaces[index].down.send(byteCount: datagram.count, now: now) {
+        case .delivered(let arrival): arrive(datagram, on: path, at: arrival)
+        case .duplicated(let first, let second):
+            arrive(datagram, on: path, at: first)
+            arrive(datagram, on: path, at: second)
+        // A rejected datagram on its way down is dropped: its sender is on the far side of another link.
+        case .dropped, .rejected: break
+        }
+    }
+
+    private func arrive(_ datagram: [UInt8], on path: NetworkPath, at time: Instant) {
+        simulator.schedule(at: time) { [weak self] in
+            guard let self else { return }
+            // Looked up now: the interface may have gone or changed its address while the datagram was under way.
+            guard let interface = self.interfaces.first(where: { $0.ip == path.local.ip && $0.isUp }) else {
+                self.counters.unroutable += 1
+                return
+            }
+            self.counters.received += 1
+            self.deliver(to: interface.host) { $0.receive(datagram: datagram, path: path, now: self.now) }
+        }
+    }
+}
