@@ -8,7 +8,8 @@ final class ClientDriver: @unchecked Sendable {
     struct Settings: Sendable {
         let call: ClientCallConfiguration
         let trust: TLSContext.Trust
-        let detours: [SocketAddress: SocketAddress]
+        let pathDetour: (@Sendable (SocketAddress) -> SocketAddress?)?
+        let lineDetour: SocketAddress?
 
         init(_ configuration: TransportConfiguration) throws(TransportError) {
             let url: CallLineURL
@@ -40,7 +41,8 @@ final class ClientDriver: @unchecked Sendable {
                 }
                 trust = .insecure
             }
-            detours = configuration.detours
+            pathDetour = configuration.pathDetour
+            lineDetour = configuration.lineDetour
         }
     }
 
@@ -63,6 +65,7 @@ final class ClientDriver: @unchecked Sendable {
     private var sockets: [UDPSocket] = []
     private var timer: TimerID?
     private var lineBytes: [UInt8] = []
+    private var detours: [SocketAddress: SocketAddress] = [:]
     private var startedAt = Instant.zero
     private var snapshotAt = Instant.zero
     private var isFinished = false
@@ -130,7 +133,7 @@ final class ClientDriver: @unchecked Sendable {
         call.start(now: now)
         let url = settings.call.url
         let stream = ByteStream.connect(
-            host: url.host, port: url.port, tls: tls.map { ByteStream.Security(context: $0, host: url.host) },
+            host: settings.lineDetour?.ip.description ?? url.host, port: settings.lineDetour?.port ?? url.port, tls: tls.map { ByteStream.Security(context: $0, host: url.host) },
             deadline: now + settings.call.limits.lineBudget.nanoseconds, loop: loop)
         self.stream = stream
         stream.onEvent = { [unowned self] event in
@@ -211,7 +214,17 @@ final class ClientDriver: @unchecked Sendable {
 
     /// The address the peer signalled, for one that a detour stands in for.
     private func original(_ address: SocketAddress) -> SocketAddress {
-        settings.detours.first { $0.value == address }?.key ?? address
+        guard settings.pathDetour != nil else { return address }
+        return detours.first { $0.value == address }?.key ?? address
+    }
+
+    /// Where datagrams for `address` really go.
+    private func detour(_ address: SocketAddress) -> SocketAddress {
+        guard let pathDetour = settings.pathDetour else { return address }
+        if let known = detours[address] { return known }
+        let detour = pathDetour(address) ?? address
+        detours[address] = detour
+        return detour
     }
 
     /// Carries out all the call wants, then arms the timer. Not entered twice: what a callback adds is drained by the outer one.
@@ -233,7 +246,7 @@ final class ClientDriver: @unchecked Sendable {
         while var packet = pool.take() {
             guard let transmit = call.pollTransmit(into: &packet, now: now) else { return }
             guard let socket = sockets.first(where: { $0.localAddress == transmit.path.local }) else { continue }
-            let remote = settings.detours[transmit.path.remote] ?? transmit.path.remote
+            let remote = detour(transmit.path.remote)
             if case .failed(let errno) = socket.send(packet.bytes, to: remote) {
                 call.sendFailed(path: transmit.path, failure: ICESendFailure(errno: errno), now: now)
             }

@@ -28,8 +28,10 @@ public struct TransportConfiguration: Sendable {
     public var recoveryPolicy: RecoveryPolicy = .continueOnWebSocket
     /// Budgets and bounds.
     public var limits = TransportLimits()
-    /// Sends the path's datagrams for a remote address to another one: where a test's relay stands. Empty in a real call.
-    package var detours: [SocketAddress: SocketAddress] = [:]
+    /// Where a relay stands in for an address of the peer's, asked once for each: for measuring a call under impairment.
+    package var pathDetour: (@Sendable (SocketAddress) -> SocketAddress?)?
+    /// Where a relay stands in for the line's TCP address. The URL's host is still the one that TLS verifies.
+    package var lineDetour: SocketAddress?
 
     /// A configuration with the defaults of the contract.
     public init(url: String, key: String? = nil) {

@@ -84,6 +84,8 @@ public struct TransportSnapshot: Hashable, Sendable {
     /// Why the call runs on the WebSocket although it wanted WebRTC.
     public var fallback: TransportFallback?
     public var outcome: CallOutcome?
+    /// Why the line was refused or could not be had; nil where it opened.
+    public var refusal: LineRefusal?
     public var setup = SetupTimings()
     public var path: MediaPathSnapshot?
     public var audio = AudioSnapshot()

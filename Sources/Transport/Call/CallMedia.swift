@@ -23,6 +23,8 @@ package struct CallMedia: ~Copyable {
     private let samples: UnsafeMutableBufferPointer<Int16>
     private var nextPacketAt = Instant.never
     private var nextPullAt = Instant.never
+    /// Captured samples that were too few for a frame at the last tick.
+    private var leftWaiting = 0
 
     /// - Parameters:
     ///   - sender: our stream. Taken over.
@@ -70,9 +72,15 @@ package struct CallMedia: ~Copyable {
             now - nextPacketAt > Self.catchUpLimit ? now + Self.packetInterval : nextPacketAt + Self.packetInterval
         if !live, discard { _ = capture.discardAll() }
         guard live else { return sender.next(pcm: nil, into: &packet, now: now) }
+        let waiting = capture.availableToRead
+        defer { leftWaiting = waiting }
+        // A frame that is not whole yet waits for its rest; one that does not grow any more is the last of its kind.
+        guard waiting >= samples.count || (waiting > 0 && waiting == leftWaiting) else {
+            return sender.next(pcm: nil, into: &packet, now: now)
+        }
         let count = capture.read(into: samples)
         if count < samples.count { samples[count...].update(repeating: 0) }
-        return sender.next(pcm: count == 0 ? nil : UnsafeBufferPointer(samples), into: &packet, now: now)
+        return sender.next(pcm: UnsafeBufferPointer(samples), into: &packet, now: now)
     }
 
     /// Plays what is due.

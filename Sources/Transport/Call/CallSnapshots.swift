@@ -7,6 +7,7 @@ extension ClientCall {
         snapshot.state = state
         snapshot.transport = transport
         snapshot.fallback = fallback
+        snapshot.refusal = refusal
         let since = { (instant: Instant?) in instant.map { Duration(nanoseconds: $0 - startedAt) } }
         snapshot.setup.resolved = since(timings.resolved)
         snapshot.setup.connected = since(timings.connected)

@@ -46,6 +46,8 @@ package struct ClientCall: ~Copyable {
     var events: [Event] = []
     var reported = TransportState.idle
 
+    /// Why the line was refused or could not be had; nil where it opened.
+    package var refusal: LineRefusal?
     /// When the call reached its stages.
     package var timings = SetupInstants()
     /// Messages of the peer's that were ignored, and why nothing else came of them.
@@ -103,6 +105,7 @@ extension ClientCall {
 
     /// The byte stream could not be had: the sentence says what failed.
     package mutating func lineUnreachable(_ message: String, now: Instant) {
+        refusal = LineRefusal(code: .network, message: message)
         policy.lineRefused(message, now: now)
         settle(now: now)
     }
@@ -245,6 +248,7 @@ extension ClientCall {
                 if carriages.receiveLinePacket(range, now: now) { heard(on: .websocket, now: now) }
             case .textTooLarge: send(.error(LineError(code: LineErrorCode.messageTooLarge.rawValue, message: nil)))
             case .refused(let refusal):
+                self.refusal = refusal
                 policy.lineRefused(
                     refusal.status == nil ? refusal.message : CallMessage.refused(status: refusal.status), now: now)
             case .closed(let code, let reason): lineClosed(code: code, reason: reason, now: now)
@@ -256,7 +260,10 @@ extension ClientCall {
     func isRefusal(_ code: UInt16) -> Bool { timings.welcome == nil && (4_400...4_599).contains(code) }
 
     mutating func lineClosed(code: UInt16, reason: String, now: Instant) {
-        if isRefusal(code) { return policy.lineRefused(CallMessage.refused(status: Int(code)), now: now) }
+        if isRefusal(code) {
+            refusal = LineRefusal(closeCode: code) ?? LineRefusal(code: .refused, status: Int(code), message: reason)
+            return policy.lineRefused(CallMessage.refused(status: Int(code)), now: now)
+        }
         policy.lineClosed(now: now)
     }
 

@@ -1,6 +1,3 @@
-// Compiled once TransportTestKit has its link model and relay: define GRAINE_LIVE_CALLS in Package.swift, or take the
-// condition away.
-#if GRAINE_LIVE_CALLS
 internal import TransportTestKit
 
 extension ImpairmentSpec.Link {
@@ -41,4 +38,3 @@ extension ImpairmentSpec {
         return (packetsUp.model(reachability), packetsDown.model(reachability), lineUp.model(), lineDown.model())
     }
 }
-#endif
