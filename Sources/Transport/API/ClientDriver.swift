@@ -177,9 +177,10 @@ final class ClientDriver: @unchecked Sendable {
         for address in addresses.prefix(Self.socketLimit) {
             guard let socket = try? UDPSocket.open(bind: SocketAddress(ip: address.ip, port: 0)) else { continue }
             do throws(SocketError) {
-                try loop.register(socket.fd, interest: .readable) { [unowned self, unowned socket] readiness in
+                try loop.register(socket.fd, interest: .readable) { [unowned self] readiness in
                     if readiness.contains(.error) { drainErrors(of: socket) }
-                    receive(from: socket)
+                    // What the errors decided may have closed the path and its sockets.
+                    if sockets.contains(where: { $0 === socket }) { receive(from: socket) }
                 }
                 sockets.append(socket)
             } catch {

@@ -74,8 +74,8 @@ final class EndpointDriver: @unchecked Sendable {
             throw .system("\(error)")
         }
         for socket in sockets {
-            loop.submit { [unowned self, unowned socket] in
-                try? loop.register(socket.fd, interest: .readable) { [unowned self, unowned socket] readiness in
+            loop.submit { [unowned self] in
+                try? loop.register(socket.fd, interest: .readable) { [unowned self] readiness in
                     if readiness.contains(.error) { socket.drainErrors { _ in } }
                     receive(from: socket)
                 }
