@@ -6,6 +6,9 @@ internal import ICELite
 final class ClientDriver: @unchecked Sendable {
     /// A configuration that was checked.
     struct Settings: Sendable {
+        /// Bytes a key has at most: the request's head must hold it.
+        static let keyLimit = 4_096
+
         let call: ClientCallConfiguration
         let trust: TLSContext.Trust
         let pathDetour: (@Sendable (SocketAddress) -> SocketAddress?)?
@@ -23,7 +26,7 @@ final class ClientDriver: @unchecked Sendable {
             }
             if let key = configuration.key {
                 guard !key.isEmpty, key.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
-                    key.utf8.count <= UpgradeRequest.keyLimit
+                    key.utf8.count <= Self.keyLimit
                 else { throw .invalidOptions("key must be printable ASCII without spaces") }
             }
             var call = ClientCallConfiguration(url: url, key: configuration.key, callID: configuration.callID)
@@ -133,7 +136,8 @@ final class ClientDriver: @unchecked Sendable {
         call.start(now: now)
         let url = settings.call.url
         let stream = ByteStream.connect(
-            host: settings.lineDetour?.ip.description ?? url.host, port: settings.lineDetour?.port ?? url.port, tls: tls.map { ByteStream.Security(context: $0, host: url.host) },
+            host: settings.lineDetour?.ip.description ?? url.host, port: settings.lineDetour?.port ?? url.port,
+            tls: tls.map { ByteStream.Security(context: $0, host: url.host) },
             deadline: now + settings.call.limits.lineBudget.nanoseconds, loop: loop)
         self.stream = stream
         stream.onEvent = { [unowned self] event in
@@ -191,11 +195,14 @@ final class ClientDriver: @unchecked Sendable {
 
     private func receive(from socket: UDPSocket) {
         let now = loop.now
-        while socket.receive(into: pool, { packet, remote, _ in
-            var packet = packet
-            let path = NetworkPath(local: socket.localAddress, remote: original(remote))
-            call.receive(&packet, path: path, now: now)
-        }) == UDPSocket.batchLimit {}
+        while socket.receive(
+            into: pool,
+            { packet, remote, _ in
+                var packet = packet
+                let path = NetworkPath(local: socket.localAddress, remote: original(remote))
+                call.receive(&packet, path: path, now: now)
+            }) == UDPSocket.batchLimit
+        {}
         drain()
     }
 

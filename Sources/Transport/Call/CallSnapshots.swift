@@ -36,7 +36,7 @@ extension ServerCall {
 
 extension Carriages {
     mutating func lineOutput(atMost limit: Int) -> [UInt8] {
-        guard queuedLineBytes > 0 else { return [] }
+        guard hasLineOutput else { return [] }
         let room = UnsafeMutableRawBufferPointer.allocate(byteCount: limit, alignment: 16)
         defer { room.deallocate() }
         var out = unsafe OutputRawSpan(buffer: room, initializedCount: 0)

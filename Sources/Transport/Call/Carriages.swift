@@ -83,15 +83,31 @@ struct Carriages: ~Copyable {
         }
     }
 
-    /// Bytes that wait for the line.
+    /// Bytes of texts that wait for the line.
     var queuedLineBytes: Int {
         switch line {
-        case .some(let line): line.queuedBytes
+        case .some(let line): line.outbound.count
         case .none: 0
         }
     }
 
-    /// The line has said its last, or there is none.
+    /// The line has something to write.
+    var hasLineOutput: Bool {
+        switch line {
+        case .some(let line): line.hasOutput
+        case .none: false
+        }
+    }
+
+    /// A copy of the line's last message.
+    func lineBytes(_ range: Range<Int>) -> [UInt8] {
+        switch line {
+        case .some(let line): line.bytes(range).withUnsafeBytes { Array($0) }
+        case .none: []
+        }
+    }
+
+    /// The line has said its last and written it, or there is none.
     var isLineFinished: Bool {
         switch line {
         case .some(let line): line.isFinished
@@ -136,7 +152,10 @@ struct Carriages: ~Copyable {
     /// A binary message of the line's. True when it was the peer's audio and counts as heard there.
     mutating func receiveLinePacket(_ range: Range<Int>, now: Instant) -> Bool {
         guard var packet = scratch.take() else { return false }
-        line?.copy(range, into: &packet)
+        switch line {
+        case .some(let line): packet.assign(line.bytes(range))
+        case .none: return false
+        }
         return !isRTCP(packet.bytes) && receiveAudio(packet.bytes, on: .websocket, now: now)
     }
 

@@ -141,11 +141,12 @@ extension ClientCall {
 
     /// Sends an application's message; false when the call is not welcomed or too much waits already.
     package mutating func send(message: [UInt8], now: Instant) -> Bool {
-        guard timings.welcome != nil, state != .ended, carriages.queuedLineBytes + message.count <= limits.queuedLineBytes
+        guard timings.welcome != nil, state != .ended,
+            carriages.queuedLineBytes + message.count <= limits.queuedLineBytes
         else { return false }
-        carriages.line?.sendText(message.span.bytes)
+        let isTaken = carriages.line?.sendText(message) ?? false
         settle(now: now)
-        return true
+        return isTaken
     }
 
     /// The application hangs up.
@@ -180,7 +181,7 @@ extension ClientCall {
         carriages.line?.writeOutput(into: &out) ?? 0
     }
 
-    /// The line has said its last: the owner shuts the stream down once everything is written.
+    /// The line has said and written its last: the owner shuts the stream down once the stream has taken all of it.
     package var isLineFinished: Bool { carriages.isLineFinished }
 
     package mutating func pollEvent() -> Event? { events.isEmpty ? nil : events.removeFirst() }
@@ -202,7 +203,9 @@ extension ClientCall {
             fingerprint: certificate.fingerprint.attribute, ssrc: ssrc, cname: String(ssrc.rawValue, radix: 36),
             sessionID: randomness.next() >> 2)
         for address in addresses {
-            if let candidate = path.addLocalCandidate(address, now: now) { media.candidates.append(candidate.attribute) }
+            if let candidate = path.addLocalCandidate(address, now: now) {
+                media.candidates.append(candidate.attribute)
+            }
         }
         media.endOfCandidates = true
         localMedia = media
@@ -211,25 +214,27 @@ extension ClientCall {
     }
 
     mutating func sendHello(now: Instant) {
-        var hello = Hello(callID: configuration.callID)
+        var hello = ControlMessage.Hello(callID: configuration.callID)
         hello.preference = configuration.wanted.rawValue
         hello.transports = certificate == nil ? ["websocket"] : ["webrtc", "websocket"]
-        hello.client = Hello.Client(sdk: "graine-transport", version: TransportVersion.current)
-        hello.audio = LineAudio(opus: .defaultOpus, ssrc: ssrc)
+        hello.client = ControlMessage.ClientDescription(sdk: "graine-transport", version: TransportVersion.current)
+        hello.audio = ControlMessage.AudioDescription(opus: .defaultOpus, ssrc: ssrc)
         hello.livenessMilliseconds = 100
-        hello.webrtc = offer.map { PathDescription(sdp: $0) }
+        hello.webrtc = offer.map { ControlMessage.WebRTC(sdp: $0) }
         send(.hello(hello))
         timings.hello = now
         policy.helloSent(now: now)
     }
 
-    mutating func send(_ message: ControlMessage) { carriages.line?.sendText(message.encoded().span.bytes) }
+    mutating func send(_ message: ControlMessage) { carriages.line?.sendText(message.encoded()) }
 
     /// Lets what happened inside reach the policy and the policy's effects reach the carriages, until nothing moves.
     mutating func settle(now: Instant) {
         pumpLine(now: now)
         pumpPath(now: now)
         applyEffects(now: now)
+        // Closing a line that was not open yet has made its last event at once.
+        pumpLine(now: now)
         if state != reported {
             reported = state
             events.append(.stateChanged(reported))
@@ -241,12 +246,14 @@ extension ClientCall {
             switch event {
             case .opened:
                 timings.upgraded = now
-                carriages.line?.isUrgent = true
+                carriages.line?.setUrgent(true, now: now)
                 sendHello(now: now)
-            case .text(let range): handle(text: carriages.line?.copyBytes(range) ?? [], now: now)
+            case .text(let range): handle(text: carriages.lineBytes(range), now: now)
             case .binary(let range):
                 if carriages.receiveLinePacket(range, now: now) { heard(on: .websocket, now: now) }
-            case .textTooLarge: send(.error(LineError(code: LineErrorCode.messageTooLarge.rawValue, message: nil)))
+            case .textTooLarge:
+                let code = LineErrorCode.messageTooLarge.rawValue
+                send(.error(ControlMessage.LineError(code: code, message: "a message is too large")))
             case .refused(let refusal):
                 self.refusal = refusal
                 policy.lineRefused(
@@ -259,8 +266,8 @@ extension ClientCall {
 
     func isRefusal(_ code: UInt16) -> Bool { timings.welcome == nil && (4_400...4_599).contains(code) }
 
-    mutating func lineClosed(code: UInt16, reason: String, now: Instant) {
-        if isRefusal(code) {
+    mutating func lineClosed(code: UInt16?, reason: String, now: Instant) {
+        if let code, isRefusal(code) {
             refusal = LineRefusal(closeCode: code) ?? LineRefusal(code: .refused, status: Int(code), message: reason)
             return policy.lineRefused(CallMessage.refused(status: Int(code)), now: now)
         }
@@ -269,7 +276,7 @@ extension ClientCall {
 
     mutating func handle(text: [UInt8], now: Instant) {
         let decoded: ControlMessage.Decoded
-        do throws(ControlMessage.DecodeError) {
+        do throws(ControlMessageError) {
             decoded = try ControlMessage.decode(text)
         } catch {
             // The server's fault costs it the message, not the call.
@@ -280,7 +287,7 @@ extension ClientCall {
         case .application:
             guard timings.welcome != nil, events.count < limits.queuedMessages else { return ignoredMessages += 1 }
             events.append(.message(text))
-        case .unknown: ignoredMessages += 1
+        case .unknownTransport: ignoredMessages += 1
         case .transport(let message): handle(message, now: now)
         }
     }
@@ -289,20 +296,22 @@ extension ClientCall {
         switch message {
         case .welcome(let welcome): handle(welcome, now: now)
         case .candidate(let candidate):
-            if candidate.endOfCandidates == true { return carriages.remoteEndOfCandidates(now: now) }
-            guard let text = candidate.candidate, let parsed = try? ICECandidate(parsing: text) else { return }
+            guard let text = candidate.candidate else { return carriages.remoteEndOfCandidates(now: now) }
+            guard let parsed = try? ICECandidate(parsing: text) else { return }
             carriages.addRemoteCandidate(parsed, now: now)
         case .selected(let selected):
-            policy.acknowledged(epoch: selected.epoch, heard: selected.heard, now: now)
+            policy.acknowledged(epoch: Int(selected.epoch), heard: selected.heard, now: now)
         case .fallback(let request):
             policy.serverRequestedWebSocket(
-                word: [request.word, request.detail].compactMap(\.self).joined(separator: ": "), now: now)
+                word: [request.word, request.detail].filter { !$0.isEmpty }.joined(separator: ": "), now: now)
         case .bye(let bye): policy.byeReceived(isFailure: bye.by == "failure", message: bye.message, now: now)
-        case .error, .hello, .select: ignoredMessages += 1
+        case .error, .hello, .select, .dtls, .bridge, .restart, .restarted, .restartNeeded, .check, .flush, .flushed,
+            .mark, .marked, .ack:
+            ignoredMessages += 1
         }
     }
 
-    mutating func handle(_ welcome: Welcome, now: Instant) {
+    mutating func handle(_ welcome: ControlMessage.Welcome, now: Instant) {
         guard timings.welcome == nil, state == .connecting else { return ignoredMessages += 1 }
         timings.welcome = now
         if let payloadType = welcome.audio?.opusPayloadType { carriages.media.setPayloadType(payloadType) }
@@ -310,9 +319,11 @@ extension ClientCall {
     }
 
     /// Starts the media path by welcome's answer, and says what the answer is worth.
-    mutating func applyAnswer(_ welcome: Welcome, now: Instant) -> ClientPolicy.WelcomePath {
+    mutating func applyAnswer(_ welcome: ControlMessage.Welcome, now: Instant) -> ClientPolicy.WelcomePath {
         if welcome.callAudio == CallAudio.standard.rawValue { return .standard }
-        if let declined = welcome.webrtcDeclined { return .declined(word: declined.word, detail: declined.detail) }
+        if let declined = welcome.webrtcDeclined {
+            return .declined(word: declined.word, detail: declined.detail.isEmpty ? nil : declined.detail)
+        }
         guard let answer = welcome.webrtc, let localMedia else { return .none }
         do {
             let media = try RemoteMedia(answer: answer.sdp, to: localMedia)
@@ -353,7 +364,7 @@ extension ClientCall {
         while let effect = policy.pollEffect() {
             switch effect {
             case .select(let epoch, let transport, let fallback, let isRepeat):
-                send(.select(Select(epoch: epoch, transport: transport, fallback: fallback)))
+                send(.select(ControlMessage.Select(epoch: epoch, transport: transport, fallback: fallback)))
                 guard !isRepeat else { continue }
                 carriages.select(transport, now: now)
                 events.append(.transportChanged(transport, fallback))
@@ -364,7 +375,7 @@ extension ClientCall {
             case .activated:
                 timings.active = now
                 carriages.activate(now: now)
-                carriages.line?.isUrgent = false
+                carriages.line?.setUrgent(false, now: now)
             case .transportChanged: break
             case .ended(let outcome, let bye): end(outcome, bye: bye, now: now)
             }
@@ -374,11 +385,11 @@ extension ClientCall {
     mutating func end(_ outcome: CallOutcome, bye: ClientPolicy.Bye?, now: Instant) {
         if let bye, timings.hello != nil {
             switch bye {
-            case .client: send(.bye(Bye(by: "client")))
-            case .failure(let message): send(.bye(Bye(by: "failure", message: message)))
+            case .client: send(.bye(ControlMessage.Bye(by: "client")))
+            case .failure(let message): send(.bye(ControlMessage.Bye(by: "failure", message: message)))
             }
         }
-        carriages.line?.close(code: CloseCode.normal.rawValue, reason: "", now: now)
+        carriages.line?.close(code: .normal, now: now)
         carriages.end(now: now)
         events.append(.pathClosed)
         events.append(.ended(outcome))

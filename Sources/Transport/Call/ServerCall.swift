@@ -37,7 +37,7 @@ package struct ServerCall: ~Copyable {
     var randomness: Randomness
     var policy: ServerPolicy
     var carriages: Carriages
-    var hello: Hello?
+    var hello: ControlMessage.Hello?
     var isWelcomed = false
     var events: [Event] = []
     var reported = TransportState.connecting
@@ -68,7 +68,7 @@ package struct ServerCall: ~Copyable {
     package var transport: TransportKind? { policy.transport ?? policy.ending?.transport }
     package var fallback: TransportFallback? { policy.ending.map(\.fallback) ?? policy.fallback }
     package var callID: String? { hello?.callID }
-    /// The line has said its last: the owner shuts the stream down once everything is written.
+    /// The line has said and written its last: the owner shuts the stream down once the stream has taken all of it.
     package var isLineFinished: Bool { carriages.isLineFinished }
 }
 
@@ -101,11 +101,12 @@ extension ServerCall {
     /// The call of hello is taken: welcome goes out, with an answer to the offer where there is one.
     package mutating func welcome(session: String, now: Instant) {
         guard let hello, !isWelcomed, state == .connecting else { return }
-        guard let audio = hello.audio, let payloadType = audio.opusPayloadType else { return reject(.noCommonCodec, now: now) }
-        var welcome = Welcome()
-        welcome.session = session
+        guard let audio = hello.audio, let payloadType = audio.opusPayloadType else {
+            return reject(.noCommonCodec, now: now)
+        }
+        var welcome = ControlMessage.Welcome(session: session)
         welcome.callAudio = (configuration.isStandard ? CallAudio.standard : .auto).rawValue
-        welcome.audio = LineAudio(opus: payloadType, ssrc: ssrc)
+        welcome.audio = ControlMessage.AudioDescription(opus: payloadType, ssrc: ssrc)
         welcome.livenessMilliseconds = 100
         carriages.media.setPayloadType(payloadType)
         if !configuration.isStandard, let offer = hello.webrtc { answer(offer.sdp, in: &welcome, now: now) }
@@ -133,8 +134,7 @@ extension ServerCall {
         guard isWelcomed, state != .ended, carriages.queuedLineBytes + message.count <= limits.queuedLineBytes else {
             return false
         }
-        carriages.line?.sendText(message.span.bytes)
-        return true
+        return carriages.line?.sendText(message) ?? false
     }
 
     package mutating func hangUp(now: Instant) {
@@ -173,13 +173,13 @@ extension ServerCall {
 // MARK: - Inside
 
 extension ServerCall {
-    mutating func answer(_ sdp: String, in welcome: inout Welcome, now: Instant) {
+    mutating func answer(_ sdp: String, in welcome: inout ControlMessage.Welcome, now: Instant) {
         if let word = configuration.declineWord {
-            welcome.webrtcDeclined = Welcome.Declined(word: word)
+            welcome.webrtcDeclined = ControlMessage.Declined(word: word)
             return
         }
         guard let certificate else {
-            welcome.webrtcDeclined = Welcome.Declined(word: "disabled", detail: "no certificate")
+            welcome.webrtcDeclined = ControlMessage.Declined(word: "disabled", detail: "no certificate")
             return
         }
         do {
@@ -200,18 +200,20 @@ extension ServerCall {
                 localSSRC: ssrc.rawValue, limits: limits, randomness: randomness.split("ice"), now: now)
             carriages.media.setPayloadType(offer.opusPayloadType)
             localUfrag = credentials.ufrag
-            welcome.webrtc = PathDescription(sdp: answer)
+            welcome.webrtc = ControlMessage.WebRTC(sdp: answer)
         } catch {
-            welcome.webrtcDeclined = Welcome.Declined(word: "offer_invalid", detail: "\(error)")
+            welcome.webrtcDeclined = ControlMessage.Declined(word: "offer_invalid", detail: "\(error)")
         }
     }
 
-    mutating func send(_ message: ControlMessage) { carriages.line?.sendText(message.encoded().span.bytes) }
+    mutating func send(_ message: ControlMessage) { carriages.line?.sendText(message.encoded()) }
 
     mutating func settle(now: Instant) {
         pumpLine(now: now)
         pumpPath(now: now)
         applyEffects(now: now)
+        // Closing a line that was not open yet has made its last event at once.
+        pumpLine(now: now)
         if state != reported {
             reported = state
             events.append(.stateChanged(reported))
@@ -223,7 +225,7 @@ extension ServerCall {
             switch event {
             case .upgradeRequested(let request): events.append(.upgradeRequested(request))
             case .opened: break
-            case .text(let range): handle(text: carriages.line?.copyBytes(range) ?? [], now: now)
+            case .text(let range): handle(text: carriages.lineBytes(range), now: now)
             case .binary(let range):
                 if hello == nil {
                     policy.reject(.badOrder("audio before hello"))
@@ -231,16 +233,16 @@ extension ServerCall {
                     policy.heard(on: .websocket, now: now)
                 }
             case .textTooLarge:
-                send(.error(LineError(code: LineErrorCode.messageTooLarge.rawValue, message: "a message is too large")))
-            case .closed: policy.lineClosed(now: now)
-            case .refused: break
+                let code = LineErrorCode.messageTooLarge.rawValue
+                send(.error(ControlMessage.LineError(code: code, message: "a message is too large")))
+            case .closed, .refused: policy.lineClosed(now: now)
             }
         }
     }
 
     mutating func handle(text: [UInt8], now: Instant) {
         let decoded: ControlMessage.Decoded
-        do throws(ControlMessage.DecodeError) {
+        do throws(ControlMessageError) {
             decoded = try ControlMessage.decode(text)
         } catch {
             return policy.reject(.badMessage(error.description))
@@ -250,7 +252,7 @@ extension ServerCall {
             guard isWelcomed else { return policy.reject(.badOrder("an application's message before welcome")) }
             guard events.count < limits.queuedMessages else { return ignoredMessages += 1 }
             events.append(.message(text))
-        case .unknown: if hello == nil { policy.reject(.badOrder("a message before hello")) }
+        case .unknownTransport: if hello == nil { policy.reject(.badOrder("a message before hello")) }
         case .transport(let message): handle(message, now: now)
         }
     }
@@ -271,11 +273,14 @@ extension ServerCall {
                 return policy.reject(.badMessage("select names an unknown transport"))
             }
             policy.select(
-                epoch: select.epoch, transport: transport, fallback: select.fallback?.fallback, now: now)
+                epoch: Int(select.epoch), transport: transport, fallback: select.fallback?.fallback, now: now)
         case .bye(let bye): policy.byeReceived(isFailure: bye.by == "failure", message: bye.message, now: now)
         // A lite end needs no candidates of the peer's: its checks bring them.
         case .candidate: break
-        case .welcome, .selected, .fallback, .error: ignoredMessages += 1
+        case .welcome, .selected, .fallback, .error, .dtls, .bridge, .restart, .restarted, .restartNeeded, .check,
+            .flush,
+            .flushed, .mark, .marked, .ack:
+            ignoredMessages += 1
         }
     }
 
@@ -299,13 +304,13 @@ extension ServerCall {
                     carriages.select(transport, now: now)
                     events.append(.transportChanged(transport, policy.fallback))
                 }
-                send(.selected(Selected(epoch: epoch, heard: heard)))
+                send(.selected(ControlMessage.Selected(epoch: UInt32(clamping: epoch), heard: heard)))
             case .closePath: carriages.closePath(now: now)
             case .activated: carriages.activate(now: now)
             case .transportChanged: break
             case .reject(let rejection):
-                send(.error(LineError(code: rejection.code, message: rejection.message)))
-                carriages.line?.close(code: rejection.closeCode, reason: rejection.code, now: now)
+                send(.error(ControlMessage.LineError(code: rejection.code, message: rejection.message)))
+                carriages.line?.close(code: CloseCode(rawValue: rejection.closeCode), reason: rejection.code, now: now)
             case .ended(let outcome, let bye): end(outcome, bye: bye, now: now)
             }
         }
@@ -314,11 +319,11 @@ extension ServerCall {
     mutating func end(_ outcome: CallOutcome, bye: ServerPolicy.Bye?, now: Instant) {
         if let bye, isWelcomed {
             switch bye {
-            case .server: send(.bye(Bye(by: "server")))
-            case .failure(let message): send(.bye(Bye(by: "failure", message: message)))
+            case .server: send(.bye(ControlMessage.Bye(by: "server")))
+            case .failure(let message): send(.bye(ControlMessage.Bye(by: "failure", message: message)))
             }
         }
-        carriages.line?.close(code: CloseCode.normal.rawValue, reason: "", now: now)
+        carriages.line?.close(code: .normal, now: now)
         carriages.end(now: now)
         events.append(.ended(outcome))
     }

@@ -46,6 +46,12 @@ package struct ByteQueue: ~Copyable {
         return base.load(fromByteOffset: head + offset, as: UInt8.self)
     }
 
+    /// Hands the bytes at `range` to `body`.
+    package func withBytes<R>(in range: Range<Int>, _ body: (UnsafeRawBufferPointer) -> R) -> R {
+        precondition(range.lowerBound >= 0 && range.upperBound <= count, "a range outside the queue")
+        return body(UnsafeRawBufferPointer(start: base + head + range.lowerBound, count: range.count))
+    }
+
     // MARK: Writing
 
     /// Appends a copy of `span`.
@@ -55,6 +61,11 @@ package struct ByteQueue: ~Copyable {
 
     /// Appends a copy of `array`.
     package mutating func append(_ array: [UInt8]) { append(array.span.bytes) }
+
+    /// Appends a copy of the bytes at `range` of `other`.
+    package mutating func append(_ range: Range<Int>, of other: borrowing ByteQueue) {
+        other.withBytes(in: range) { append(unsafe: $0) }
+    }
 
     /// Appends one byte.
     package mutating func append(_ byte: UInt8) {

@@ -1,336 +1,230 @@
 package import ICELite
 
-/// The call line as a machine over a byte stream: HTTP upgrade, WebSocket frames, keep-alive and closing, for both ends.
+/// One call line: a WebSocket over a byte stream, from the HTTP upgrade to the close handshake, either end.
 ///
-/// The stream's bytes (TLS already taken off) go in by `receive` and come out by `writeOutput`; what they mean comes by
-/// `pollEvent`. A message's bytes lie in the machine until the next `pollEvent` or `receive`.
+/// Sans-IO. The owner feeds decrypted stream bytes to `receive`, drains `pollEvent` until nil, drains `writeOutput` into
+/// the stream as far as it takes, and calls `handleTimeout` at `nextDeadline`. When `isFinished` it closes the stream.
+/// The upgrade's deadline is the owner's. Allocates nothing per audio packet once its buffers have their size.
 package struct LineConnection: ~Copyable {
-    /// What happened on the line.
-    package enum Event: Hashable, Sendable {
-        /// Server: a client asks for the upgrade; the owner answers with `accept` or `refuse`.
-        case upgradeRequested(UpgradeRequest)
-        /// The WebSocket is open.
-        case opened
-        /// A text message: `copyBytes` gives it.
-        case text(Range<Int>)
-        /// A binary message: one RTP or RTCP packet.
-        case binary(Range<Int>)
-        /// A text message beyond the limit was thrown away.
-        case textTooLarge(Int)
-        /// Client: the server refused the upgrade.
-        case refused(LineRefusal)
-        /// The line is over: the last event. Code 1006 where the peer went without a word.
-        case closed(code: UInt16, reason: String)
+    /// The end of the line this is.
+    package enum Role: Hashable, Sendable {
+        case client
+        case server
     }
 
-    /// A ping goes out when nothing was heard for this long.
-    package static let pingAfter = Nanoseconds.seconds(5)
-    /// The same during set-up and while the line is suspect.
-    package static let urgentPingAfter = Nanoseconds.seconds(1)
-    /// The line is dead without any frame for this long.
-    package static let deadAfter = Nanoseconds.seconds(10)
-    /// The same while it is suspect.
-    package static let urgentDeadAfter = Nanoseconds.seconds(3)
-    /// The peer's close frame is waited for this long.
-    package static let closeDeadline = Nanoseconds.seconds(1)
-    /// Bytes of an HTTP head that are kept while it is incomplete.
-    package static let headLimit = 16_384 + 65_536
-
-    private enum State: Sendable {
-        /// Client: the request is sent, the response awaited.
-        case requesting(UpgradeClient)
-        /// Server: the request is awaited, or awaits its answer.
-        case awaitingRequest
-        case answering(UpgradeRequest)
+    enum Phase: Hashable {
+        /// Client: the 101 is awaited. Server: the request is.
+        case upgrading
+        /// Client: a refusal's body is read.
+        case readingRefusal(status: Int, head: HTTPHead, length: UpgradeResponse.BodyLength)
+        /// Server: the owner has the request.
+        case deciding(UpgradeRequest)
         case open
-        /// We sent close; the peer's is awaited.
-        case closing(until: Instant)
-        /// The peer is told to go away; its stream is closed when all is written.
-        case draining
+        /// We sent a close frame and wait for the peer's.
+        case closing
+        /// Nothing is received any more; what is in `outbound` still goes.
         case closed
     }
 
-    private let isClient: Bool
-    private var state: State
-    private var head = ByteQueue()
-    private var reader: WebSocketReader
-    private var writer: WebSocketWriter
-    private var events: [Event] = []
-    private var closeSent: (code: UInt16, reason: String)?
-    private var openedAt: Instant
-    private var lastPingAt: Instant?
+    /// Which end this is.
+    package let role: Role
+    var phase: Phase = .upgrading
+    /// Stream bytes of the upgrade; frames are in `reader`.
+    var head = ByteQueue(capacity: 2_048)
+    var reader: FrameReader
+    var outbound = ByteQueue(capacity: 4_096)
+    var audio = AudioRing(slots: LineLimits.audioRingPackets)
+    /// Events that came of no frame.
+    var pending: [LineEvent] = []
+    var randomness: Randomness
+    var webSocketKey = ""
+    var isEnded = false
+    var clock: Instant
 
-    /// When a frame last came; nil before the first.
-    package private(set) var lastHeard: Instant?
-    /// During set-up and while suspect: pings each second, dead after 3 s.
-    package var isUrgent = false
-    /// Pings of the peer's that were answered.
-    package private(set) var pingsAnswered = 0
+    var pong = [UInt8]()
+    var isPongDue = false
+    var isPingDue = false
+    var pingNumber: UInt32 = 0
+    var pingSent: Instant?
+    var isPingOutstanding = false
+    var silentSince: Instant
+    var urgentSince: Instant
+    var closeDeadline = Instant.never
 
-    private init(isClient: Bool, state: State, randomness: Randomness, now: Instant) {
-        self.isClient = isClient
-        self.state = state
-        reader = WebSocketReader(isServer: !isClient)
-        writer = WebSocketWriter(isClient: isClient, randomness: randomness)
-        openedAt = now
+    /// Whether pings go every second and death comes after 3 s: set during setup and while the line is suspect.
+    package private(set) var isUrgent = false
+    /// When bytes came last; nil before the first.
+    package var lastHeard: Instant?
+    /// The time between the last answered ping and its pong.
+    package var roundTrip: Nanoseconds?
+    /// The shortest such time.
+    package var shortestRoundTrip: Nanoseconds?
+    /// What was counted.
+    package var counters = LineCounters()
+
+    private init(role: Role, now: Instant, randomness: Randomness) {
+        self.role = role
+        self.randomness = randomness
+        reader = FrameReader(fromClient: role == .server)
+        clock = now
+        silentSince = now
+        urgentSince = now
     }
 
-    /// The client's end: the upgrade request is ready to be written.
+    /// The client's end: the upgrade request is in the output at once.
+    ///
+    /// The key is sent only where `CallLineURL.mayCarryKey`. A key or origin that no header field can hold is reported as
+    /// `.refused`, with nothing sent.
     package static func client(
         url: CallLineURL, key: String?, origin: String? = nil, now: Instant, randomness: Randomness
     ) -> LineConnection {
-        var randomness = randomness
-        let upgrade = UpgradeClient(
-            url: url, key: url.mayCarryKey ? key : nil, origin: origin, nonce: randomness.bytes(16))
-        var line = LineConnection(isClient: true, state: .requesting(upgrade), randomness: randomness, now: now)
-        line.writer.appendRaw(upgrade.request())
+        var line = LineConnection(role: .client, now: now, randomness: randomness)
+        line.webSocketKey = Base64.encode(line.randomness.bytes(16))
+        let request = UpgradeRequest.encode(url: url, key: key, origin: origin, webSocketKey: line.webSocketKey)
+        if let request {
+            line.outbound.append(request)
+        } else {
+            line.end(
+                .refused(LineRefusal(code: .invalidKey, message: "The key or origin cannot stand in an HTTP header.")))
+        }
         return line
     }
 
-    /// The server's end: the request is awaited.
+    /// The server's end of an accepted stream.
     package static func server(now: Instant, randomness: Randomness) -> LineConnection {
-        LineConnection(isClient: false, state: .awaitingRequest, randomness: randomness, now: now)
+        LineConnection(role: .server, now: now, randomness: randomness)
     }
 
-    // MARK: What it knows
+    /// Whether text and audio may go.
+    package var isOpen: Bool { phase == .open }
+    /// Whether the last event was given and nothing is left to write: the stream can be closed.
+    package var isFinished: Bool { phase == .closed && pending.isEmpty && !hasOutput }
 
-    package var isOpen: Bool { if case .open = state { true } else { false } }
-    package var isClosed: Bool { if case .closed = state { true } else { false } }
-    /// The line has said its last: the stream may be shut down once all output is written.
-    package var isFinished: Bool {
-        switch state {
-        case .draining, .closed: true
-        case .requesting, .awaitingRequest, .answering, .open, .closing: false
-        }
+    /// Turns urgency on or off. The 3 s to death count from here, so that a line that was merely quiet gets to answer.
+    package mutating func setUrgent(_ urgent: Bool, now: Instant) {
+        clock = now
+        guard urgent != isUrgent else { return }
+        isUrgent = urgent
+        urgentSince = now
     }
-    /// Bytes that wait to be written.
-    package var queuedBytes: Int { writer.queuedByteCount }
-    package var hasOutput: Bool { writer.queuedByteCount > 0 }
-    /// Audio packets dropped because the stream did not take them in time.
-    package var droppedAudio: Int { writer.droppedAudio }
 
-    // MARK: Bytes
+    // MARK: Input
 
-    /// Takes bytes of the stream.
+    /// Takes decrypted stream bytes. Ranges of earlier events end here.
     package mutating func receive(_ bytes: borrowing RawSpan, now: Instant) {
-        switch state {
-        case .closed, .draining: break
-        case .requesting, .awaitingRequest, .answering:
-            guard head.count + bytes.byteCount <= Self.headLimit else {
-                return fail(code: .protocolError, reason: "the HTTP head is too large")
-            }
-            head.append(bytes)
-            readHead(now: now)
-        case .open, .closing:
-            lastHeard = now
-            reader.receive(bytes)
-        }
-    }
-
-    /// The peer's side of the stream has ended.
-    package mutating func peerClosed(now: Instant) {
-        switch state {
-        case .closed: break
-        case .closing, .draining:
-            finish(code: closeSent?.code ?? 1_000, reason: closeSent?.reason ?? "")
-        case .requesting, .awaitingRequest, .answering, .open:
-            finish(code: CloseCode.abnormal.rawValue, reason: "the peer closed the connection")
-        }
-    }
-
-    /// Moves as many bytes as fit into `out`; returns how many.
-    package mutating func writeOutput(into out: inout OutputRawSpan) -> Int { writer.drain(into: &out) }
-
-    // MARK: Messages
-
-    /// The next event; nil when there is none.
-    package mutating func pollEvent() -> Event? {
-        if !events.isEmpty { return events.removeFirst() }
-        switch state {
-        case .open, .closing: break
-        case .requesting, .awaitingRequest, .answering, .draining, .closed: return nil
-        }
-        while let item = reader.next() {
-            if let event = handle(item) { return event }
-            if !events.isEmpty { return events.removeFirst() }
-        }
-        return nil
-    }
-
-    /// A copy of the last message's bytes.
-    package func copyBytes(_ range: Range<Int>) -> [UInt8] {
-        reader.bytes(range).withUnsafeBytes { Array($0) }
-    }
-
-    /// Copies the last message's bytes into `packet`.
-    package func copy(_ range: Range<Int>, into packet: inout Packet) { packet.assign(reader.bytes(range)) }
-
-    /// Sends a text message.
-    package mutating func sendText(_ bytes: borrowing RawSpan) {
-        guard isOpen else { return }
-        writer.append(.text, bytes)
-    }
-
-    /// Sends an audio packet behind all control; the oldest waiting one goes when 100 ms of them wait.
-    package mutating func sendBinary(_ bytes: borrowing RawSpan) {
-        guard isOpen else { return }
-        writer.appendAudio(bytes)
-    }
-
-    /// Server: answers the upgrade request with 101.
-    package mutating func accept(now: Instant) {
-        guard case .answering(let request) = state else { return }
-        writer.appendRaw(request.accepted())
-        open(now: now)
-    }
-
-    /// Server: answers the upgrade request with an error; the stream is to be closed once that is written.
-    package mutating func refuse(_ refusal: LineRefusal, now: Instant) {
-        guard case .answering = state else { return }
-        writer.appendRaw(UpgradeRequest.refusal(refusal))
-        state = .draining
-    }
-
-    /// Closes the line: the close frame goes out behind what waits, and the peer's is awaited for a second.
-    package mutating func close(code: UInt16, reason: String, now: Instant) {
-        switch state {
-        case .open:
-            sendClose(code: code, reason: reason)
-            state = .closing(until: now + Self.closeDeadline)
-        case .requesting, .awaitingRequest, .answering: finish(code: code, reason: reason)
-        case .closing, .draining, .closed: break
-        }
-    }
-
-    // MARK: Time
-
-    package var nextDeadline: Instant {
-        switch state {
-        case .open: min(pingAt, deadAt)
-        case .closing(let until): until
-        case .requesting, .awaitingRequest, .answering, .draining, .closed: .never
-        }
-    }
-
-    package mutating func handleTimeout(now: Instant) {
-        switch state {
-        case .open:
-            if now >= deadAt { return finish(code: CloseCode.abnormal.rawValue, reason: "nothing was heard on the line") }
-            if now >= pingAt {
-                lastPingAt = now
-                writer.append(.ping, [UInt8]().span.bytes)
-            }
-        case .closing(let until):
-            if now >= until { finish(code: closeSent?.code ?? 1_000, reason: closeSent?.reason ?? "") }
-        case .requesting, .awaitingRequest, .answering, .draining, .closed: break
-        }
-    }
-
-    // MARK: - Private
-
-    private var heardAt: Instant { lastHeard ?? openedAt }
-    private var deadAt: Instant { heardAt + (isUrgent ? Self.urgentDeadAfter : Self.deadAfter) }
-    /// The next ping: after silence, and not more often than each second.
-    private var pingAt: Instant {
-        let wait = isUrgent ? Self.urgentPingAfter : Self.pingAfter
-        let due = heardAt + wait
-        guard let lastPingAt, lastPingAt >= heardAt else { return due }
-        return max(due, lastPingAt + Self.urgentPingAfter)
-    }
-
-    private mutating func open(now: Instant) {
-        state = .open
-        openedAt = now
+        clock = now
+        guard bytes.byteCount > 0, phase != .closed else { return }
+        counters.bytesReceived &+= bytes.byteCount
         lastHeard = now
-        events.append(.opened)
-        Self.move(head, to: &reader)
-        head.removeAll(shrinkingTo: 64)
-    }
-
-    private static func move(_ head: borrowing ByteQueue, to reader: inout WebSocketReader) {
-        if !head.isEmpty { reader.receive(head.bytes) }
-    }
-
-    private mutating func readHead(now: Instant) {
-        switch state {
-        case .requesting(let upgrade):
-            switch upgrade.parse(head.bytes) {
-            case .needMore: break
-            case .accepted(let byteCount):
-                head.consume(byteCount)
-                open(now: now)
-            case .refused(let refusal):
-                state = .closed
-                events.append(.refused(refusal))
-                events.append(.closed(code: CloseCode.abnormal.rawValue, reason: refusal.message))
-            }
-        case .awaitingRequest:
-            switch UpgradeRequest.parse(head.bytes) {
-            case .needMore: break
-            case .request(let request, let byteCount):
-                head.consume(byteCount)
-                state = .answering(request)
-                events.append(.upgradeRequested(request))
-            case .bad(let refusal):
-                writer.appendRaw(UpgradeRequest.refusal(refusal))
-                state = .draining
-            }
-        case .answering, .open, .closing, .draining, .closed: break
-        }
-    }
-
-    /// Carries a frame's meaning out; the event it is for the owner, if any.
-    private mutating func handle(_ item: WebSocketReader.Item) -> Event? {
-        var isClosing = false
-        if case .closing = state { isClosing = true }
-        switch item {
-        case .text(let range): return isClosing ? nil : .text(range)
-        case .binary(let range): return isClosing ? nil : .binary(range)
-        case .textTooLarge(let count): return isClosing ? nil : .textTooLarge(count)
-        case .ping(let range):
-            // One pong for the newest ping is enough (RFC 6455 §5.5.3); a flood must not fill the queue.
-            if !isClosing, writer.queuedByteCount < 4_096 {
-                pingsAnswered += 1
-                writer.append(.pong, copyBytes(range).span.bytes)
-            }
-            return nil
-        case .pong: return nil
-        case .close(let code, let reason):
-            if isClosing {
-                finish(code: closeSent?.code ?? 1_000, reason: closeSent?.reason ?? "")
+        silentSince = now
+        switch phase {
+        case .open, .closing: reader.append(bytes)
+        case .upgrading, .readingRefusal: head.append(bytes)
+        case .deciding:
+            // Nothing is due from the client before the 101; a little is kept, as some glue their first frame on.
+            if head.count + bytes.byteCount > LineLimits.maximumHeadBytes {
+                end(.closed(code: CloseCode.abnormal.rawValue, reason: "frames before the upgrade was answered"))
             } else {
-                sendClose(code: code ?? 1_000, reason: "")
-                finish(code: code ?? 1_005, reason: reason)
+                head.append(bytes)
             }
-            return nil
-        case .failure(let code, let reason):
-            fail(code: code, reason: reason)
-            return nil
+        case .closed: break
         }
     }
 
-    private mutating func fail(code: CloseCode, reason: String) {
-        if isOpen { sendClose(code: code.rawValue, reason: reason) }
-        finish(code: code.rawValue, reason: reason)
+    /// The stream has ended: frames that came before it still count, then the line is closed with 1006.
+    package mutating func peerClosed(now: Instant) {
+        clock = now
+        isEnded = true
     }
 
-    private mutating func sendClose(code: UInt16, reason: String) {
-        guard closeSent == nil else { return }
-        closeSent = (code, reason)
-        writer.discardAudio()
-        var payload = [UInt8(code >> 8), UInt8(truncatingIfNeeded: code)]
-        // A control frame holds 125 bytes; a reason is cut between characters.
-        for character in reason.unicodeScalars {
-            let bytes = Array(String(character).utf8)
-            if payload.count + bytes.count > 125 { break }
-            payload += bytes
+    /// Does what is due. Harmless when early.
+    package mutating func handleTimeout(now: Instant) {
+        clock = now
+        switch phase {
+        case .readingRefusal(let status, let response, _):
+            if now >= closeDeadline { refuse(status: status, head: response, bodyCount: head.count) }
+        case .open:
+            if now >= deathDeadline {
+                let silence = (now - silentSince) / .seconds(1)
+                end(.closed(code: CloseCode.abnormal.rawValue, reason: "nothing was heard for \(silence) s"))
+            } else if now >= pingDeadline {
+                isPingDue = true
+                pingSent = now
+            }
+        case .closing:
+            if now >= closeDeadline {
+                end(.closed(code: CloseCode.abnormal.rawValue, reason: "the close frame was not answered"))
+            }
+        case .upgrading, .deciding, .closed: break
         }
-        writer.append(.close, payload.span.bytes)
     }
 
-    private mutating func finish(code: UInt16, reason: String) {
-        if case .closed = state { return }
-        state = .closed
-        events.append(.closed(code: code, reason: reason))
+    /// When `handleTimeout` wants to be called.
+    package var nextDeadline: Instant {
+        switch phase {
+        case .readingRefusal, .closing: closeDeadline
+        case .open: min(pingDeadline, deathDeadline)
+        case .upgrading, .deciding, .closed: .never
+        }
+    }
+
+    private var pingDeadline: Instant {
+        let interval = isUrgent ? LineLimits.urgentPingInterval : LineLimits.pingInterval
+        let quiet = silentSince + interval
+        guard let pingSent else { return quiet }
+        return max(quiet, pingSent + interval)
+    }
+
+    private var deathDeadline: Instant {
+        let patient = silentSince + LineLimits.deathInterval
+        return isUrgent ? min(patient, max(silentSince, urgentSince) + LineLimits.urgentDeathInterval) : patient
+    }
+
+    // MARK: Events
+
+    /// The next event, oldest first; nil when there is none. Ranges of earlier events end here.
+    package mutating func pollEvent() -> LineEvent? {
+        while true {
+            if !pending.isEmpty { return pending.removeFirst() }
+            let before = phase
+            switch phase {
+            case .upgrading: readHead()
+            case .readingRefusal(let status, let response, let length): readBody(status, response, length)
+            case .deciding: break
+            case .open, .closing: if let event = readFrame() { return event }
+            case .closed: return nil
+            }
+            if !pending.isEmpty || phase != before { continue }
+            guard isEnded else { return nil }
+            if case .readingRefusal(let status, let response, _) = phase {
+                refuse(status: status, head: response, bodyCount: head.count)
+            } else {
+                let reason = phase == .open || phase == .closing ? "without a close frame" : "during the upgrade"
+                end(.closed(code: CloseCode.abnormal.rawValue, reason: "the stream ended \(reason)"))
+            }
+        }
+    }
+
+    /// The bytes of the `.text` or `.binary` that came last.
+    @_lifetime(borrow self)
+    package func bytes(_ range: Range<Int>) -> RawSpan { reader.bytes(range) }
+
+    /// Hands the bytes of the `.text` or `.binary` that came last to `body`: for an owner that keeps the line in a class,
+    /// where a span cannot outlive the access.
+    package func withBytes<R, E: Error>(
+        _ range: Range<Int>, _ body: (borrowing RawSpan) throws(E) -> R
+    ) throws(E) -> R {
+        try body(reader.bytes(range))
+    }
+
+    /// The last event: nothing more is received, and only what `outbound` holds still goes.
+    mutating func end(_ event: LineEvent) {
+        guard phase != .closed else { return }
+        if case .closed(code: CloseCode.abnormal.rawValue, _) = event { outbound.removeAll() }
+        counters.audioDropped += audio.removeAll()
+        isPongDue = false
+        isPingDue = false
+        phase = .closed
+        pending.append(event)
     }
 }

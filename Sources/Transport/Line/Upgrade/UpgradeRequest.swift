@@ -1,139 +1,105 @@
-internal import COpenSSL
-
-/// A client's request to turn the connection into a WebSocket (RFC 6455 §4.2.1), as the server reads it.
-package struct UpgradeRequest: Hashable, Sendable {
-    /// What the bytes so far are.
-    package enum Parsed: Hashable, Sendable {
-        case needMore
-        case request(UpgradeRequest, byteCount: Int)
-        /// Not an upgrade that is spoken here: answer with this and close.
-        case bad(LineRefusal)
-    }
-
-    /// The subprotocol of the call line.
-    package static let subprotocol = "graine.call.v1"
-    /// What a browser, which cannot set a header, puts its key behind.
-    package static let keyPrefix = "graine.key."
-    /// Characters a key has at most.
-    package static let keyLimit = 4_096
-
-    /// The request's target. Means nothing to this layer.
+/// A client's wish to open a call line, as the server reads it. Neither key nor origin has been judged yet.
+package struct UpgradeRequest: Hashable, Sendable, CustomStringConvertible {
+    /// Path and query of the request line.
     package var path: String
-    /// The caller's key; nil when it gave none. Never logged.
+    /// The `Host` field.
+    package var host: String
+    /// The key that was shown; nil when there is none, or when it is not UTF-8 in base64url.
     package var key: String?
-    /// The key came as a subprotocol: a refusal is a close code, for a browser hides the status.
+    /// Whether the key came as a subprotocol, as a browser must send it.
     package var keyFromSubprotocol: Bool
+    /// The `Origin` field, when there is one.
     package var origin: String?
-    /// `Sec-WebSocket-Key`.
+    /// The `Sec-WebSocket-Key`.
     package var webSocketKey: String
 
-    /// Reads the request at the front of `bytes`.
-    package static func parse(_ bytes: borrowing RawSpan) -> Parsed {
-        let parsed: (head: HTTPHead, byteCount: Int)?
-        do throws(HTTPHead.ParseError) {
-            parsed = try HTTPHead.parse(bytes)
+    package init(
+        path: String, host: String, key: String? = nil, keyFromSubprotocol: Bool = false, origin: String? = nil,
+        webSocketKey: String
+    ) {
+        self.path = path
+        self.host = host
+        self.key = key
+        self.keyFromSubprotocol = keyFromSubprotocol
+        self.origin = origin
+        self.webSocketKey = webSocketKey
+    }
+
+    /// For logs: without the key, and without the query.
+    package var description: String {
+        let bare =
+            path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).first.map(String.init) ?? "/"
+        return "\(bare) at \(host), \(key == nil ? "no key" : "a key"), origin \(origin ?? "none")"
+    }
+
+    /// Reads a request (RFC 6455 §4.2.1).
+    ///
+    /// - Throws: the refusal to answer with: 400, or 426 for another version of the protocol.
+    package init(parsing head: HTTPHead) throws(LineRefusal) {
+        do throws(HTTPError) {
+            let words = head.startLine.split(separator: " ", omittingEmptySubsequences: false)
+            guard words.count == 3, words[2] == "HTTP/1.1", words[0].utf8.allSatisfy(HTTPHead.isToken) else {
+                throw .startLine
+            }
+            guard words[0] == "GET", words[1].utf8.first == UInt8(ascii: "/"),
+                !words[1].utf8.contains(UInt8(ascii: "#"))
+            else { throw .startLine }
+            path = String(words[1])
+            guard let host = try head.single("host") else { throw .repeated("host") }
+            self.host = host
+            guard let nonce = try head.single("sec-websocket-key"), Base64.decode(nonce)?.count == 16 else {
+                throw .repeated("sec-websocket-key")
+            }
+            webSocketKey = nonce
+            origin = try head.single("origin")
+            // A body would be read as frames: nothing may announce one.
+            guard head.values("transfer-encoding").isEmpty, head.values("content-length").allSatisfy({ $0 == "0" })
+            else {
+                throw .field
+            }
+            key = nil
+            keyFromSubprotocol = false
+            if let authorization = try head.single("authorization") {
+                let parts = authorization.split(separator: " ", maxSplits: 1)
+                if parts.count == 2, parts[0].lowercased() == "bearer" { key = String(parts[1]) }
+            } else if let offered = head.list("sec-websocket-protocol").first(where: {
+                $0.hasPrefix(UpgradeKey.keyPrefix)
+            }) {
+                keyFromSubprotocol = true
+                key = Base64.decodeURL(offered.dropFirst(UpgradeKey.keyPrefix.count)).flatMap {
+                    String(validating: $0, as: UTF8.self)
+                }
+            }
         } catch {
-            switch error {
-            case .tooLarge: return bad(431, "the request's head is too large")
-            case .malformed(let what): return bad(400, "the request is malformed: \(what)")
-            }
+            throw LineRefusal(status: 400, message: "The upgrade request is malformed: \(error).")
         }
-        guard let (head, byteCount) = parsed else { return .needMore }
-        return read(head, byteCount)
+        guard head.contains("websocket", in: "upgrade"), head.contains("upgrade", in: "connection") else {
+            throw LineRefusal(status: 400, message: "The request asks for no WebSocket.")
+        }
+        guard head.list("sec-websocket-version") == ["13"] else {
+            throw LineRefusal(status: 426, message: "The WebSocket version must be 13.")
+        }
+        guard head.list("sec-websocket-protocol").contains(UpgradeKey.subprotocol) else {
+            throw LineRefusal(status: 400, message: "The subprotocol \(UpgradeKey.subprotocol) was not offered.")
+        }
     }
 
-    private static func bad(_ status: Int, _ message: String) -> Parsed {
-        .bad(LineRefusal(status: status, message: message))
-    }
-
-    private static func read(_ head: HTTPHead, _ byteCount: Int) -> Parsed {
-        let words = head.startLine.split(separator: " ", omittingEmptySubsequences: false)
-        guard words.count == 3, words[2] == "HTTP/1.1", words[1].utf8.first == UInt8(ascii: "/") else {
-            return bad(400, "the request line is not HTTP/1.1")
+    /// The client's request for `url`, or nil when `key` or `origin` cannot stand in a header field.
+    ///
+    /// The key is left out when `url` may not carry it.
+    package static func encode(url: CallLineURL, key: String?, origin: String?, webSocketKey: String) -> [UInt8]? {
+        var text =
+            "GET \(url.path) HTTP/1.1\r\nHost: \(url.hostHeader)\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        text += "Sec-WebSocket-Key: \(webSocketKey)\r\nSec-WebSocket-Version: 13\r\n"
+        text += "Sec-WebSocket-Protocol: \(UpgradeKey.subprotocol)\r\n"
+        if let key {
+            guard !key.isEmpty, HTTPHead.isValue(key) else { return nil }
+            if url.mayCarryKey { text += "Authorization: Bearer \(key)\r\n" }
         }
-        guard words[0] == "GET" else { return bad(405, "only GET opens a call line") }
-        guard head.single("host") != nil else { return bad(400, "the request has no Host, or several") }
-        guard head.has("upgrade", "websocket"), head.has("connection", "upgrade") else {
-            return bad(426, "this address speaks WebSocket only")
+        if let origin {
+            guard HTTPHead.isValue(origin) else { return nil }
+            text += "Origin: \(origin)\r\n"
         }
-        guard head.single("sec-websocket-version") == "13" else { return bad(426, "WebSocket version 13 is spoken here") }
-        guard let webSocketKey = head.single("sec-websocket-key"), Base64.decode(webSocketKey)?.count == 16 else {
-            return bad(400, "Sec-WebSocket-Key is not 16 bytes of base64")
-        }
-        // A body would be read as frames.
-        guard head.list("transfer-encoding").isEmpty, head.single("content-length") ?? "0" == "0" else {
-            return bad(400, "an upgrade has no body")
-        }
-        let offered = head.list("sec-websocket-protocol")
-        guard offered.contains(subprotocol) else { return bad(400, "the subprotocol \(subprotocol) is not offered") }
-        var request = UpgradeRequest(
-            path: String(words[1]), keyFromSubprotocol: false, origin: head.single("origin"), webSocketKey: webSocketKey)
-        if let authorization = head.single("authorization") {
-            let parts = authorization.split(separator: " ", maxSplits: 1)
-            if parts.count == 2, parts[0].lowercased() == "bearer" { request.key = String(parts[1]) }
-        } else if let protocolKey = offered.first(where: { $0.hasPrefix(keyPrefix) }),
-            let bytes = Base64.decodeURL(protocolKey.dropFirst(keyPrefix.count))
-        {
-            request.key = String(decoding: bytes, as: UTF8.self)
-            request.keyFromSubprotocol = true
-        }
-        guard request.key?.utf8.count ?? 0 <= keyLimit else { return bad(400, "the key is too long") }
-        return .request(request, byteCount: byteCount)
-    }
-
-    /// The response that opens the WebSocket.
-    package func accepted() -> [UInt8] {
-        Array(
-            ("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                + "Sec-WebSocket-Accept: \(Self.accept(for: webSocketKey))\r\n"
-                + "Sec-WebSocket-Protocol: \(Self.subprotocol)\r\n\r\n").utf8)
-    }
-
-    /// The response that refuses, with its reason as JSON; the connection closes behind it.
-    package static func refusal(_ refusal: LineRefusal) -> [UInt8] {
-        let status = refusal.httpStatus
-        var body = #"{"code":"\#(refusal.code.rawValue)","message":\#(quoted(refusal.message))"#
-        if let seconds = refusal.retryAfterSeconds { body += #","retryAfterSeconds":\#(seconds)"# }
-        body += "}"
-        var head = "HTTP/1.1 \(status) \(phrase(status))\r\nConnection: close\r\nContent-Type: application/json\r\n"
-        head += "Content-Length: \(body.utf8.count)\r\n"
-        if let seconds = refusal.retryAfterSeconds { head += "Retry-After: \(seconds)\r\n" }
-        if status == 426 { head += "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" }
-        return Array((head + "\r\n" + body).utf8)
-    }
-
-    /// `Sec-WebSocket-Accept` for a `Sec-WebSocket-Key` (RFC 6455 §4.2.2).
-    package static func accept(for key: String) -> String {
-        let text = Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)
-        var digest = [UInt8](repeating: 0, count: 20)
-        SHA1(text, text.count, &digest)
-        return Base64.encode(digest)
-    }
-
-    private static func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"", "\\": quoted += "\\\(scalar)"
-            case _ where scalar.value < 0x20: quoted += " "
-            default: quoted.unicodeScalars.append(scalar)
-            }
-        }
-        return quoted + "\""
-    }
-
-    private static func phrase(_ status: Int) -> String {
-        switch status {
-        case 400: "Bad Request"
-        case 401: "Unauthorized"
-        case 403: "Forbidden"
-        case 404: "Not Found"
-        case 405: "Method Not Allowed"
-        case 426: "Upgrade Required"
-        case 429: "Too Many Requests"
-        case 431: "Request Header Fields Too Large"
-        case 503: "Service Unavailable"
-        default: "Refused"
-        }
+        return Array((text + "\r\n").utf8)
     }
 }
