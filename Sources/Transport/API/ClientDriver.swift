@@ -277,8 +277,12 @@ final class ClientDriver: @unchecked Sendable {
     private func handle(_ event: ClientCall.Event, now: Instant) {
         switch event {
         case .stateChanged(let state):
-            if state != .ended { shared.yield(.stateChanged(state)) }
-        case .transportChanged(let kind, let fallback): shared.yield(.transportChanged(kind, fallback))
+            guard state != .ended else { return }
+            updateSnapshot(now: now, isForced: true)
+            shared.yield(.stateChanged(state))
+        case .transportChanged(let kind, let fallback):
+            updateSnapshot(now: now, isForced: true)
+            shared.yield(.transportChanged(kind, fallback))
         case .message(let bytes): shared.yield(.message(bytes))
         case .pathClosed: closeSockets(now: now)
         case .ended(let outcome):

@@ -106,10 +106,7 @@ final class EndpointConnection: @unchecked Sendable {
         }
         writeLine()
         if call.isLineFinished, lineBytes.isEmpty { stream?.shutdown() }
-        if let agent, now >= snapshotAt || call.state != .active {
-            snapshotAt = now + Self.snapshotInterval
-            agent.shared.update(call.snapshot(startedAt: openedAt))
-        }
+        if now >= snapshotAt || call.state != .active { updateSnapshot(now: now) }
         isDraining = false
         if call.state == .ended, stream == nil { return finish() }
         if let timer { _ = driver.loop.arm(timer, at: call.nextDeadline) }
@@ -129,8 +126,13 @@ final class EndpointConnection: @unchecked Sendable {
         switch event {
         case .upgradeRequested(let request): upgrade(request, now: now)
         case .helloReceived(let id): hello(id, now: now)
-        case .stateChanged(let state): if state != .ended { agent?.shared.yield(.stateChanged(state)) }
-        case .transportChanged(let kind, let fallback): agent?.shared.yield(.transportChanged(kind, fallback))
+        case .stateChanged(let state):
+            guard state != .ended else { return }
+            updateSnapshot(now: now)
+            agent?.shared.yield(.stateChanged(state))
+        case .transportChanged(let kind, let fallback):
+            updateSnapshot(now: now)
+            agent?.shared.yield(.transportChanged(kind, fallback))
         case .message(let bytes): agent?.shared.yield(.message(bytes))
         case .ended(let outcome):
             if let agent {
@@ -139,6 +141,13 @@ final class EndpointConnection: @unchecked Sendable {
                 agent.shared.finish(outcome)
             }
         }
+    }
+
+    /// Before an event, too: who reacts to it must not read the call as it was.
+    private func updateSnapshot(now: Instant) {
+        guard let agent else { return }
+        snapshotAt = now + Self.snapshotInterval
+        agent.shared.update(call.snapshot(startedAt: openedAt))
     }
 
     private func upgrade(_ request: UpgradeRequest, now: Instant) {
