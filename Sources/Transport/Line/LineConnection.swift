@@ -107,7 +107,8 @@ package struct LineConnection: ~Copyable {
         }
         if let origin, !UpgradeClient.isFieldValue(origin) {
             return LineRefusal(
-                code: .originRefused, message: "the origin is empty, too long or holds a character a header cannot carry")
+                code: .originRefused,
+                message: "the origin is empty, too long or holds a character a header cannot carry")
         }
         return nil
     }
@@ -252,7 +253,9 @@ package struct LineConnection: ~Copyable {
     package mutating func handleTimeout(now: Instant) {
         switch state {
         case .open:
-            if now >= deadAt { return finish(code: CloseCode.abnormal.rawValue, reason: "nothing was heard on the line") }
+            if now >= deadAt {
+                return finish(code: CloseCode.abnormal.rawValue, reason: "nothing was heard on the line")
+            }
             if now >= pingAt {
                 lastPingAt = now
                 unansweredPingAt = unansweredPingAt ?? now

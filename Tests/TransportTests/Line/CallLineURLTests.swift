@@ -20,7 +20,8 @@ import Transport
             ("wss://voice.example./", "wss voice.example. 443 / voice.example."),
             ("wss://[2001:db8::1]:9/a", "wss 2001:db8::1 9 /a [2001:db8::1]:9"),
             ("ws://127.0.0.1", "ws 127.0.0.1 80 / 127.0.0.1"), ("ws://127.9.9.9:1/", "ws 127.9.9.9 1 / 127.9.9.9:1"),
-            ("ws://[::1]:8080/", "ws ::1 8080 / [::1]:8080"), ("wss://xn--bcher-kva.example", "wss xn--bcher-kva.example 443 / xn--bcher-kva.example"),
+            ("ws://[::1]:8080/", "ws ::1 8080 / [::1]:8080"),
+            ("wss://xn--bcher-kva.example", "wss xn--bcher-kva.example 443 / xn--bcher-kva.example"),
             ("wss://a_b.example/%20", "wss a_b.example 443 /%20 a_b.example"),
         ])
     func taken(text: String, expected: String) throws { #expect(try read(text) == expected) }

@@ -81,7 +81,8 @@ import Transport
     @Test("Unknown keys, unknown words and unknown types are no error")
     func unknown() throws {
         #expect(
-            try decode(#" {"x":{"y":[1,null]},"by":"moon","type":"transport.bye"} "#) == .transport(.bye(Bye(by: "moon"))))
+            try decode(#" {"x":{"y":[1,null]},"by":"moon","type":"transport.bye"} "#)
+                == .transport(.bye(Bye(by: "moon"))))
         #expect(try decode(#"{"type":"transport.hologram","by":7}"#) == .unknown(type: "transport.hologram"))
         #expect(try decode(#"{"type":"transport."}"#) == .unknown(type: "transport."))
         #expect(try decode(#"{"type":"transports"}"#) == .application(type: "transports"))
@@ -89,7 +90,8 @@ import Transport
         #expect(try decode(#"{"type":"caption","words":["a"]}"#) == .application(type: "caption"))
         guard
             case .transport(.select(let select)) = try decode(
-                #"{"type":"transport.select","epoch":1,"transport":"pigeon","fallback":{"reason":"new_word","stage":"?"}}"#)
+                #"{"type":"transport.select","epoch":1,"transport":"pigeon","fallback":{"reason":"new_word","stage":"?"}}"#
+            )
         else {
             Issue.record("no select")
             return
@@ -107,9 +109,18 @@ import Transport
             (#"{"type":"transport.hello","version":"secret","call_id":"c"}"#, "version"),
             (#"{"type":"transport.hello","version":1,"call_id":null}"#, "call_id"),
             (#"{"type":"transport.hello","version":1,"call_id":"c","webrtc":{"dtls":[]}}"#, "webrtc.sdp"),
-            (#"{"type":"transport.hello","version":1,"call_id":"c","webrtc":{"sdp":"","dtls":["a",2]}}"#, "webrtc.dtls"),
-            (#"{"type":"transport.hello","version":1,"call_id":"c","audio":{"codecs":[],"payload_types":{},"ssrc":-1}}"#, "audio.ssrc"),
-            (#"{"type":"transport.hello","version":1,"call_id":"c","audio":{"codecs":[],"payload_types":{},"ssrc":4294967296}}"#, "audio.ssrc"),
+            (
+                #"{"type":"transport.hello","version":1,"call_id":"c","webrtc":{"sdp":"","dtls":["a",2]}}"#,
+                "webrtc.dtls"
+            ),
+            (
+                #"{"type":"transport.hello","version":1,"call_id":"c","audio":{"codecs":[],"payload_types":{},"ssrc":-1}}"#,
+                "audio.ssrc"
+            ),
+            (
+                #"{"type":"transport.hello","version":1,"call_id":"c","audio":{"codecs":[],"payload_types":{},"ssrc":4294967296}}"#,
+                "audio.ssrc"
+            ),
             (#"{"type":"transport.selected","epoch":1,"heard":1}"#, "heard"),
             (#"{"type":"transport.select","epoch":1e999,"transport":"webrtc"}"#, ""),
             (#"{"type":"transport.select","epoch":99999999999999999999999,"transport":"webrtc"}"#, "epoch"),
@@ -140,11 +151,14 @@ import Transport
     @Test("Deep nesting, huge numbers, doubled keys and lone surrogates do not trap")
     func extremes() {
         for depth in [100, 511, 513, 10_000, 100_000] {
-            _ = try? decode(#"{"type":"a","x":"# + String(repeating: "[", count: depth) + String(repeating: "]", count: depth) + "}")
+            _ = try? decode(
+                #"{"type":"a","x":"# + String(repeating: "[", count: depth) + String(repeating: "]", count: depth) + "}"
+            )
             _ = try? decode(String(repeating: #"{"type":"#, count: depth / 2))
         }
         let odd = [
-            #"{"type":"a","n":1e99999}"#, #"{"type":"a","n":-0}"#, #"{"type":"a","n":\#(String(repeating: "9", count: 9_000))}"#,
+            #"{"type":"a","n":1e99999}"#, #"{"type":"a","n":-0}"#,
+            #"{"type":"a","n":\#(String(repeating: "9", count: 9_000))}"#,
             #"{"type":"transport.bye","type":"a","by":"c","by":"d"}"#, #"{"type":"\ud800"}"#, #"{"type":"\u0000"}"#,
             #"{"type":"transport.select","epoch":9223372036854775807,"transport":"w","heard_to":-9223372036854775808}"#,
             "\u{FEFF}{\"type\":\"a\"}",
@@ -152,7 +166,8 @@ import Transport
         for text in odd { _ = try? decode(text) }
         guard
             case .transport(.select(let select))? = try? decode(
-                #"{"type":"transport.select","epoch":1,"transport":"w","fallback":{"reason":"r","elapsed_ms":9223372036854775807}}"#)
+                #"{"type":"transport.select","epoch":1,"transport":"w","fallback":{"reason":"r","elapsed_ms":9223372036854775807}}"#
+            )
         else {
             Issue.record("no select")
             return
@@ -167,7 +182,9 @@ import Transport
             let bytes = message.encoded()
             if seed == 0 {
                 for length in 0..<bytes.count {
-                    #expect(throws: ControlMessage.DecodeError.self) { try ControlMessage.decode(Array(bytes[..<length])) }
+                    #expect(throws: ControlMessage.DecodeError.self) {
+                        try ControlMessage.decode(Array(bytes[..<length]))
+                    }
                 }
             }
             for _ in 0..<30 { _ = try? ControlMessage.decode(mutated(bytes, &randomness)) }

@@ -34,14 +34,14 @@ import Transport
         #expect(request.key == "key-1" && !request.keyFromSubprotocol)
         #expect(request.origin == "https://shop.example")
         #expect(pair.serverEvents.last == .opened)
-        #expect(pair.client.isOpen)
-        #expect(pair.server.isOpen)
+        #expect(pair.client.isOpen == true)
+        #expect(pair.server.isOpen == true)
 
         let large = [UInt8](repeating: 0x7A, count: 70_000)
         pair.client.sendText(large.span.bytes)
-        pair.client.sendBinary([1, 2, 3].span.bytes)
+        pair.client.sendBinary(([1, 2, 3] as [UInt8]).span.bytes)
         pair.server.sendText(Array("grüße".utf8).span.bytes)
-        pair.server.sendBinary([4, 5].span.bytes)
+        pair.server.sendBinary(([4, 5] as [UInt8]).span.bytes)
         pair.run()
         #expect(pair.atServer == [large, [1, 2, 3]])
         #expect(pair.atClient == [Array("grüße".utf8), [4, 5]])
@@ -50,10 +50,10 @@ import Transport
         pair.run()
         #expect(pair.serverEvents.last == .closed(code: 1_000, reason: "bye"))
         #expect(pair.clientEvents.last == .closed(code: 1_000, reason: "bye"))
-        #expect(pair.client.isFinished)
-        #expect(pair.server.isFinished)
-        #expect(!pair.client.hasOutput)
-        #expect(!pair.server.hasOutput)
+        #expect(pair.client.isFinished == true)
+        #expect(pair.server.isFinished == true)
+        #expect(pair.client.hasOutput == false)
+        #expect(pair.server.hasOutput == false)
     }
 
     @Test("The server closes with a code of its own; a long reason is cut between characters")
@@ -65,8 +65,8 @@ import Transport
         #expect(pair.atClient == [Array("last".utf8)])
         #expect(pair.clientEvents.last == .closed(code: 4_410, reason: String(repeating: "ü", count: 61)))
         #expect(pair.serverEvents.count { if case .closed = $0 { true } else { false } } == 1)
-        pair.client.sendText([0x61].span.bytes)
-        #expect(!pair.client.hasOutput)
+        pair.client.sendText(([0x61] as [UInt8]).span.bytes)
+        #expect(pair.client.hasOutput == false)
         #expect(pair.client.nextDeadline == .never)
     }
 
@@ -104,7 +104,7 @@ import Transport
             pair.piece = piece
             pair.run()
             #expect(pair.clientEvents == [.refused(refusal), .closed(code: 1_006, reason: refusal.message)])
-            #expect(pair.server.isFinished)
+            #expect(pair.server.isFinished == true)
             pair.server.peerClosed(now: pair.now)
             pair.client.peerClosed(now: pair.now)
             #expect(pair.client.pollEvent() == nil)
@@ -138,7 +138,7 @@ import Transport
         pair.poll()
         #expect(pair.atClient == [Array("bye".utf8)])
         #expect(pair.clientEvents.last == .closed(code: 1_006, reason: "the peer closed the connection"))
-        #expect(pair.client.isClosed)
+        #expect(pair.client.isClosed == true)
 
         var early = LineConnection.server(now: .zero, randomness: .seeded(1))
         early.peerClosed(now: .zero)
@@ -181,7 +181,7 @@ import Transport
             pair.run()
         }
         #expect(pair.clientEvents == [.opened])
-        #expect(pair.server.isOpen)
+        #expect(pair.server.isOpen == true)
         #expect(pair.server.pingsAnswered + pair.client.pingsAnswered >= 11)
     }
 
@@ -201,7 +201,7 @@ import Transport
         quiet.client.isUrgent = true
         quiet.now = at(4_000)
         quiet.client.handleTimeout(now: quiet.now)
-        #expect(quiet.client.isOpen)
+        #expect(quiet.client.isOpen == true)
         quiet.run()
         #expect(quiet.client.nextDeadline == at(5_000))
 
@@ -209,9 +209,9 @@ import Transport
         dead.client.isUrgent = true
         dead.client.handleTimeout(now: at(4_000))
         dead.client.handleTimeout(now: at(5_999))
-        #expect(dead.client.isOpen)
+        #expect(dead.client.isOpen == true)
         dead.client.handleTimeout(now: at(6_000))
-        #expect(dead.client.isClosed)
+        #expect(dead.client.isClosed == true)
     }
 
     @Test("A ping is answered with its payload; a flood of them fills no queue")
@@ -225,14 +225,14 @@ import Transport
         for _ in 0..<5_000 { pair.client.receive(frame(9, [UInt8](repeating: 1, count: 125)).span.bytes, now: .zero) }
         #expect(pair.client.pollEvent() == nil)
         #expect(pair.client.queuedBytes < 5_000)
-        #expect(pair.client.isOpen)
+        #expect(pair.client.isOpen == true)
     }
 
     @Test("A text beyond 256 KiB is told and the line lives; a broken frame closes it with 1002")
     func limits() {
         var pair = opened()
         pair.server.sendText([UInt8](repeating: 0x61, count: 300_000).span.bytes)
-        pair.server.sendText([0x62].span.bytes)
+        pair.server.sendText(([0x62] as [UInt8]).span.bytes)
         pair.run()
         #expect(pair.clientEvents.contains(.textTooLarge(300_000)))
         #expect(pair.atClient == [[0x62]])
@@ -254,7 +254,7 @@ import Transport
         }
         server.receive(frame(2, [9], mask: [1, 2, 3, 4]).span.bytes, now: .zero)
         server.accept(now: .zero)
-        server.sendText([0x7A].span.bytes)
+        server.sendText(([0x7A] as [UInt8]).span.bytes)
         #expect(server.pollEvent() == .opened)
         guard case .text(let text) = server.pollEvent() else {
             Issue.record("no text")
@@ -309,7 +309,7 @@ import Transport
             up += mutated(frame(1, [0x61, 0x62], mask: [1, 2, 3, 4]) + frame(9, [], mask: [0, 0, 0, 0]), &randomness)
             for piece in pieces(up, &randomness) { server.receive(piece.span.bytes, now: .zero) }
             while let event = server.pollEvent() { if case .upgradeRequested = event { server.accept(now: .zero) } }
-            server.sendText([0x7A].span.bytes)
+            server.sendText(([0x7A] as [UInt8]).span.bytes)
             let down = mutated(collected { server.writeOutput(into: &$0) }, &randomness)
             for piece in pieces(down, &randomness) {
                 client.receive(piece.span.bytes, now: .zero)
@@ -317,7 +317,7 @@ import Transport
             }
             client.peerClosed(now: .zero)
             while client.pollEvent() != nil {}
-            #expect(client.isClosed)
+            #expect(client.isClosed == true)
         }
     }
 }

@@ -30,7 +30,7 @@ import Transport
     }
 
     @Test("A good request is read, in any case and with optional white space")
-    func good() throws {
+    func goodRequest() {
         let bytes = text(good)
         guard case .request(let request, let count) = UpgradeRequest.parse((bytes + [1, 2]).span.bytes) else {
             Issue.record("refused")
@@ -59,8 +59,8 @@ import Transport
             return request
         }
         let key = "gk_ü-1"
-        let request = read("graine.key." + Base64.encodeURL(Array(key.utf8)))
-        #expect(request?.key == key && request?.keyFromSubprotocol == true)
+        let browser = read("graine.key." + Base64.encodeURL(Array(key.utf8)))
+        #expect(browser?.key == key && browser?.keyFromSubprotocol == true)
         for word in ["graine.key.", "graine.key.A", "graine.key.a+b", "graine.key._w"] {
             #expect(read(word)?.key == nil)
             #expect(read(word)?.keyFromSubprotocol == true)
@@ -91,7 +91,8 @@ import Transport
             (replaced(0, "GET /ü HTTP/1.1"), 400), (replaced(0, "GET /call"), 400), (replaced(0, ""), 400),
             (replaced(0, "POST /call HTTP/1.1"), 405), (replaced(0, "get /call HTTP/1.1"), 405),
             (replaced(1, "X: y"), 400), (replaced(2, "Upgrade: h2c"), 426), (replaced(3, "Connection: close"), 426),
-            (replaced(4, "Sec-WebSocket-Key: dGhl"), 400), (replaced(4, "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ"), 400),
+            (replaced(4, "Sec-WebSocket-Key: dGhl"), 400),
+            (replaced(4, "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ"), 400),
             (replaced(5, "Sec-WebSocket-Version: 8"), 426), (replaced(5, "Sec-WebSocket-Version: 13, 8"), 426),
             (replaced(6, "Sec-WebSocket-Protocol: graine.call.v2"), 400), (Array(good.dropLast()), 400),
         ]
@@ -192,7 +193,8 @@ import Transport
     @Test("A body is read, bounded and fit for a log; the Retry-After header wins over it")
     func body() throws {
         func refusal(_ json: String, _ extra: [String] = []) throws -> LineRefusal? {
-            let head = ["HTTP/1.1 429 x", "Content-Type: application/json", "Content-Length: \(json.utf8.count)"] + extra
+            let head =
+                ["HTTP/1.1 429 x", "Content-Type: application/json", "Content-Length: \(json.utf8.count)"] + extra
             guard case .refused(let refusal) = try client().parse((text(head) + Array(json.utf8)).span.bytes) else {
                 return nil
             }
@@ -216,7 +218,9 @@ import Transport
     @Test("What is no HTTP is refused, and changed bytes never trap", arguments: 0..<10)
     func responseInputs(seed: UInt64) throws {
         let client = try client()
-        for line in ["SSH-2.0-x", "HTTP/2 101 x", "HTTP/1.1 +101 x", "HTTP/1.1 1010 x", "HTTP/1.1 099 x", "HTTP/1.1", ""] {
+        for line in [
+            "SSH-2.0-x", "HTTP/2 101 x", "HTTP/1.1 +101 x", "HTTP/1.1 1010 x", "HTTP/1.1 099 x", "HTTP/1.1", "",
+        ] {
             guard case .refused(let refusal) = client.parse(text([line] + switching.dropFirst()).span.bytes) else {
                 Issue.record("taken: \(line)")
                 continue

@@ -57,7 +57,7 @@ import Transport
         let items = heard([collected { writer.drain(into: &$0) }], isServer: true)
         #expect(items == (4...8).map { .binary([UInt8](repeating: $0, count: Int($0))) })
         #expect(writer.queuedByteCount == 0)
-        writer.appendAudio([1].span.bytes)
+        writer.appendAudio(([1] as [UInt8]).span.bytes)
         writer.discardAudio()
         #expect(collected { writer.drain(into: &$0) }.isEmpty)
     }

@@ -49,7 +49,8 @@ package struct Select: Codable, Hashable, Sendable {
         package var fallback: TransportFallback {
             TransportFallback(
                 reason: TransportFallbackReason(wire: reason), stage: stage.flatMap(FallbackStage.init) ?? .checks,
-                elapsed: .milliseconds(Int64(min(max(0, elapsedMilliseconds ?? 0), Self.maximumElapsed))), detail: detail ?? "")
+                elapsed: .milliseconds(Int64(min(max(0, elapsedMilliseconds ?? 0), Self.maximumElapsed))),
+                detail: detail ?? "")
         }
     }
 

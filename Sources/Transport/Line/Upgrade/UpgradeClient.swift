@@ -31,7 +31,8 @@ package struct UpgradeClient: Hashable, Sendable {
 
     /// The request's bytes.
     package func request() -> [UInt8] {
-        var head = "GET \(url.path) HTTP/1.1\r\nHost: \(url.hostHeader)\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        var head =
+            "GET \(url.path) HTTP/1.1\r\nHost: \(url.hostHeader)\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         head += "Sec-WebSocket-Key: \(webSocketKey)\r\nSec-WebSocket-Version: 13\r\n"
         head += "Sec-WebSocket-Protocol: \(UpgradeRequest.subprotocol)\r\n"
         if let key { head += "Authorization: Bearer \(key)\r\n" }

@@ -58,7 +58,9 @@ package struct UpgradeRequest: Hashable, Sendable {
         guard head.has("upgrade", "websocket"), head.has("connection", "upgrade") else {
             return bad(426, "this address speaks WebSocket only")
         }
-        guard head.single("sec-websocket-version") == "13" else { return bad(426, "WebSocket version 13 is spoken here") }
+        guard head.single("sec-websocket-version") == "13" else {
+            return bad(426, "WebSocket version 13 is spoken here")
+        }
         guard let webSocketKey = head.single("sec-websocket-key"), Base64.decode(webSocketKey)?.count == 16 else {
             return bad(400, "Sec-WebSocket-Key is not 16 bytes of base64")
         }
@@ -73,7 +75,8 @@ package struct UpgradeRequest: Hashable, Sendable {
         let offered = head.list("sec-websocket-protocol")
         guard offered.contains(subprotocol) else { return bad(400, "the subprotocol \(subprotocol) is not offered") }
         var request = UpgradeRequest(
-            path: String(words[1]), keyFromSubprotocol: false, origin: head.single("origin"), webSocketKey: webSocketKey)
+            path: String(words[1]), keyFromSubprotocol: false, origin: head.single("origin"), webSocketKey: webSocketKey
+        )
         if let authorization = head.single("authorization") {
             let parts = authorization.split(separator: " ")
             if parts.count == 2, parts[0].lowercased() == "bearer" { request.key = String(parts[1]) }
