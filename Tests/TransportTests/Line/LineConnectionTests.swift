@@ -237,6 +237,7 @@ import Transport
         #expect(pair.clientEvents.contains(.textTooLarge(300_000)))
         #expect(pair.atClient == [[0x62]])
         pair.server.receive(frame(1, [0x61]).span.bytes, now: .zero)
+        pair.poll()
         pair.run()
         #expect(pair.serverEvents.last == .closed(code: 1_002, reason: "a frame is not masked"))
         #expect(pair.clientEvents.last == .closed(code: 1_002, reason: "a frame is not masked"))
