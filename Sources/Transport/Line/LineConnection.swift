@@ -59,6 +59,10 @@ package struct LineConnection: ~Copyable {
     private var closeSent: (code: UInt16, reason: String)?
     private var openedAt: Instant
     private var lastPingAt: Instant?
+    /// The first ping since a frame came.
+    private var unansweredPingAt: Instant?
+    /// The stream has ended; what it brought is still read.
+    private var isPeerGone = false
 
     /// When a frame last came; nil before the first.
     package private(set) var lastHeard: Instant?
@@ -80,11 +84,33 @@ package struct LineConnection: ~Copyable {
         url: CallLineURL, key: String?, origin: String? = nil, now: Instant, randomness: Randomness
     ) -> LineConnection {
         var randomness = randomness
+        let sentKey = url.mayCarryKey ? key : nil
+        if let unfit = Self.unfit(key: sentKey, origin: origin) {
+            var line = LineConnection(isClient: true, state: .closed, randomness: randomness, now: now)
+            line.events = [
+                .refused(unfit), .closed(code: CloseCode.abnormal.rawValue, reason: unfit.message),
+            ]
+            return line
+        }
         let upgrade = UpgradeClient(
-            url: url, key: url.mayCarryKey ? key : nil, origin: origin, nonce: randomness.bytes(16))
+            url: url, key: sentKey, origin: origin, nonce: randomness.bytes(16))
         var line = LineConnection(isClient: true, state: .requesting(upgrade), randomness: randomness, now: now)
         line.writer.appendRaw(upgrade.request())
         return line
+    }
+
+    /// The refusal of a key or an origin that would break the request in two.
+    private static func unfit(key: String?, origin: String?) -> LineRefusal? {
+        if let key, !UpgradeClient.isFieldValue(key) {
+            return LineRefusal(
+                code: .invalidKey, message: "the key is empty, too long or holds a character a header cannot carry")
+        }
+        if let origin, !UpgradeClient.isFieldValue(origin) {
+            return LineRefusal(
+                code: .originRefused,
+                message: "the origin is empty, too long or holds a character a header cannot carry")
+        }
+        return nil
     }
 
     /// The server's end: the request is awaited.
@@ -123,17 +149,22 @@ package struct LineConnection: ~Copyable {
             readHead(now: now)
         case .open, .closing:
             lastHeard = now
+            unansweredPingAt = nil
             reader.receive(bytes)
         }
     }
 
-    /// The peer's side of the stream has ended.
+    /// The peer's side of the stream has ended. What it said before is still read; `closed` comes behind it.
     package mutating func peerClosed(now: Instant) {
+        isPeerGone = true
         switch state {
-        case .closed: break
-        case .closing, .draining:
-            finish(code: closeSent?.code ?? 1_000, reason: closeSent?.reason ?? "")
-        case .requesting, .awaitingRequest, .answering, .open:
+        case .closed, .closing, .open: break
+        case .draining: finish(code: closeSent?.code ?? 1_000, reason: closeSent?.reason ?? "")
+        case .requesting(let upgrade):
+            // A refusal whose body was cut short is still one.
+            if case .refused(let refusal) = upgrade.parse(head.bytes, isWhole: true) { return refused(refusal) }
+            finish(code: CloseCode.abnormal.rawValue, reason: "the peer closed the connection")
+        case .awaitingRequest, .answering:
             finish(code: CloseCode.abnormal.rawValue, reason: "the peer closed the connection")
         }
     }
@@ -154,7 +185,14 @@ package struct LineConnection: ~Copyable {
             if let event = handle(item) { return event }
             if !events.isEmpty { return events.removeFirst() }
         }
-        return nil
+        if isPeerGone {
+            if let closeSent {
+                finish(code: closeSent.code, reason: closeSent.reason)
+            } else {
+                finish(code: CloseCode.abnormal.rawValue, reason: "the peer closed the connection")
+            }
+        }
+        return events.isEmpty ? nil : events.removeFirst()
     }
 
     /// A copy of the last message's bytes.
@@ -215,9 +253,12 @@ package struct LineConnection: ~Copyable {
     package mutating func handleTimeout(now: Instant) {
         switch state {
         case .open:
-            if now >= deadAt { return finish(code: CloseCode.abnormal.rawValue, reason: "nothing was heard on the line") }
+            if now >= deadAt {
+                return finish(code: CloseCode.abnormal.rawValue, reason: "nothing was heard on the line")
+            }
             if now >= pingAt {
                 lastPingAt = now
+                unansweredPingAt = unansweredPingAt ?? now
                 writer.append(.ping, [UInt8]().span.bytes)
             }
         case .closing(let until):
@@ -229,7 +270,14 @@ package struct LineConnection: ~Copyable {
     // MARK: - Private
 
     private var heardAt: Instant { lastHeard ?? openedAt }
-    private var deadAt: Instant { heardAt + (isUrgent ? Self.urgentDeadAfter : Self.deadAfter) }
+    /// Made urgent after a silence that was none of its fault, the line has the time of an answer to prove itself.
+    private var deadAt: Instant {
+        let patient = heardAt + Self.deadAfter
+        guard isUrgent else { return patient }
+        guard let unansweredPingAt else { return patient }
+        let answered = unansweredPingAt + (Self.urgentDeadAfter - Self.urgentPingAfter)
+        return min(patient, max(heardAt + Self.urgentDeadAfter, answered))
+    }
     /// The next ping: after silence, and not more often than each second.
     private var pingAt: Instant {
         let wait = isUrgent ? Self.urgentPingAfter : Self.pingAfter
@@ -260,9 +308,7 @@ package struct LineConnection: ~Copyable {
                 head.consume(byteCount)
                 open(now: now)
             case .refused(let refusal):
-                state = .closed
-                events.append(.refused(refusal))
-                events.append(.closed(code: CloseCode.abnormal.rawValue, reason: refusal.message))
+                refused(refusal)
             }
         case .awaitingRequest:
             switch UpgradeRequest.parse(head.bytes) {
@@ -307,6 +353,12 @@ package struct LineConnection: ~Copyable {
             fail(code: code, reason: reason)
             return nil
         }
+    }
+
+    private mutating func refused(_ refusal: LineRefusal) {
+        state = .closed
+        events.append(.refused(refusal))
+        events.append(.closed(code: CloseCode.abnormal.rawValue, reason: refusal.message))
     }
 
     private mutating func fail(code: CloseCode, reason: String) {

@@ -112,7 +112,12 @@ package enum ControlMessage: Hashable, Sendable {
 
     /// Where the shape is wrong; never the content, which may be secret.
     private static func sentence(_ error: DecodingError) -> String {
-        let path = { (keys: [any CodingKey]) in keys.map(\.stringValue).joined(separator: ".") }
+        let path = { (keys: [any CodingKey]) in
+            // A key may be the peer's own word: bounded, and nothing that breaks a log's line.
+            let joined = keys.map(\.stringValue).joined(separator: ".")
+            let words = String(String.UnicodeScalarView(joined.unicodeScalars.prefix(64).filter { $0.value >= 0x20 }))
+            return words.isEmpty ? "the message" : words
+        }
         switch error {
         case .keyNotFound(let key, let context): return "\(path(context.codingPath + [key])) is missing"
         case .typeMismatch(_, let context): return "\(path(context.codingPath)) has a wrong type"

@@ -24,6 +24,9 @@ package struct TrickleCandidate: Codable, Hashable, Sendable {
 package struct Select: Codable, Hashable, Sendable {
     /// The reason of a choice of the WebSocket.
     package struct Fallback: Codable, Hashable, Sendable {
+        /// Longest time that is believed, in milliseconds: a day.
+        package static let maximumElapsed = 86_400_000
+
         package var reason: String
         package var stage: String?
         package var elapsedMilliseconds: Int?
@@ -46,7 +49,8 @@ package struct Select: Codable, Hashable, Sendable {
         package var fallback: TransportFallback {
             TransportFallback(
                 reason: TransportFallbackReason(wire: reason), stage: stage.flatMap(FallbackStage.init) ?? .checks,
-                elapsed: .milliseconds(elapsedMilliseconds ?? 0), detail: detail ?? "")
+                elapsed: .milliseconds(Int64(min(max(0, elapsedMilliseconds ?? 0), Self.maximumElapsed))),
+                detail: detail ?? "")
         }
     }
 

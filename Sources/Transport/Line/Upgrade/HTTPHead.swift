@@ -38,7 +38,7 @@ struct HTTPHead: Hashable, Sendable {
                 guard previous == 0x0D else { throw .malformed("a line ends without CR") }
                 lines[lines.count - 1].removeLast()
                 lines.append([])
-            case 0x00: throw .malformed("a NUL byte")
+            case 0x00...0x08, 0x0B, 0x0C, 0x0E...0x1F, 0x7F: throw .malformed("a control character")
             default:
                 guard previous != 0x0D else { throw .malformed("a CR inside a line") }
                 lines[lines.count - 1].append(byte)
@@ -63,6 +63,9 @@ struct HTTPHead: Hashable, Sendable {
         let values = fields.filter { $0.name == name }
         return values.count == 1 ? values[0].value : nil
     }
+
+    /// How many lines the field `name` has.
+    func count(_ name: String) -> Int { fields.count { $0.name == name } }
 
     /// The members of the list field `name`, over all its lines (RFC 9110 §5.6.1).
     func list(_ name: String) -> [String] {

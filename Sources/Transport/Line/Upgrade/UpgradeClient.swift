@@ -11,6 +11,8 @@ package struct UpgradeClient: Hashable, Sendable {
 
     /// Bytes of a refusal's body that are waited for.
     package static let bodyLimit = 16_384
+    /// Interim responses (RFC 9110 §15.2) that are read over.
+    package static let interimLimit = 4
 
     private let url: CallLineURL
     private let key: String?
@@ -29,7 +31,8 @@ package struct UpgradeClient: Hashable, Sendable {
 
     /// The request's bytes.
     package func request() -> [UInt8] {
-        var head = "GET \(url.path) HTTP/1.1\r\nHost: \(url.hostHeader)\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        var head =
+            "GET \(url.path) HTTP/1.1\r\nHost: \(url.hostHeader)\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         head += "Sec-WebSocket-Key: \(webSocketKey)\r\nSec-WebSocket-Version: 13\r\n"
         head += "Sec-WebSocket-Protocol: \(UpgradeRequest.subprotocol)\r\n"
         if let key { head += "Authorization: Bearer \(key)\r\n" }
@@ -37,8 +40,39 @@ package struct UpgradeClient: Hashable, Sendable {
         return Array((head + "\r\n").utf8)
     }
 
+    /// Whether `value` may stand in a header field as a key or an origin: visible ASCII, nothing that ends a line.
+    package static func isFieldValue(_ value: String) -> Bool {
+        (1...UpgradeRequest.keyLimit).contains(value.utf8.count)
+            && value.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
     /// Reads the response at the front of `bytes`.
-    package func parse(_ bytes: borrowing RawSpan) -> Parsed {
+    ///
+    /// - Parameter isWhole: nothing follows: a refusal's body that is cut short is not waited for.
+    package func parse(_ bytes: borrowing RawSpan, isWhole: Bool = false) -> Parsed {
+        var start = 0
+        for _ in 0...Self.interimLimit {
+            switch parseOne(bytes.extracting(start..<bytes.byteCount), isWhole: isWhole) {
+            case .needMore: return .needMore
+            case .refused(let refusal): return .refused(refusal)
+            case .accepted(let byteCount): return .accepted(byteCount: start + byteCount)
+            case .interim(let byteCount): start += byteCount
+            }
+        }
+        return refused(nil, "the server sends interim answers without end")
+    }
+
+    // MARK: - Private
+
+    private enum Response {
+        case needMore
+        case accepted(byteCount: Int)
+        case refused(LineRefusal)
+        /// 100 or 103: the answer follows (RFC 9110 §15.2).
+        case interim(byteCount: Int)
+    }
+
+    private func parseOne(_ bytes: borrowing RawSpan, isWhole: Bool) -> Response {
         let parsed: (head: HTTPHead, byteCount: Int)?
         do throws(HTTPHead.ParseError) {
             parsed = try HTTPHead.parse(bytes)
@@ -47,10 +81,13 @@ package struct UpgradeClient: Hashable, Sendable {
         }
         guard let (head, byteCount) = parsed else { return .needMore }
         let words = head.startLine.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
-        guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]),
+        guard words.count >= 2, words[0] == "HTTP/1.1" || words[0] == "HTTP/1.0", words[1].utf8.count == 3,
+            words[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let status = Int(words[1]),
             (100...599).contains(status)
         else { return refused(nil, "the server's answer is not HTTP/1.1") }
-        guard status == 101 else { return refusal(status, head, bytes, byteCount) }
+        if (100...199).contains(status), status != 101 { return .interim(byteCount: byteCount) }
+        guard status == 101 else { return refusal(status, head, bytes, byteCount, isWhole: isWhole) }
+        guard words[0] == "HTTP/1.1" else { return refused(status, "the server's 101 is not HTTP/1.1") }
         guard head.has("upgrade", "websocket"), head.has("connection", "upgrade") else {
             return refused(status, "the server's 101 does not upgrade to WebSocket")
         }
@@ -66,10 +103,21 @@ package struct UpgradeClient: Hashable, Sendable {
         return .accepted(byteCount: byteCount)
     }
 
-    // MARK: - Private
-
     private func refused(_ status: Int?, _ message: String) -> Parsed {
         .refused(LineRefusal(code: .refused, status: status, message: message))
+    }
+
+    private func refused(_ status: Int?, _ message: String) -> Response {
+        .refused(LineRefusal(code: .refused, status: status, message: message))
+    }
+
+    /// The server's words as they may stand in a log: one line, bounded.
+    private static func logged(_ message: String) -> String {
+        var text = String.UnicodeScalarView()
+        for scalar in message.unicodeScalars.prefix(LineRefusal.maximumMessageLength) {
+            text.append(scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) ? " " : scalar)
+        }
+        return String(text)
     }
 
     private struct Body: Decodable {
@@ -77,7 +125,9 @@ package struct UpgradeClient: Hashable, Sendable {
         var retryAfterSeconds: Int?
     }
 
-    private func refusal(_ status: Int, _ head: HTTPHead, _ bytes: borrowing RawSpan, _ byteCount: Int) -> Parsed {
+    private func refusal(
+        _ status: Int, _ head: HTTPHead, _ bytes: borrowing RawSpan, _ byteCount: Int, isWhole: Bool
+    ) -> Response {
         if (300...399).contains(status) {
             return refused(status, "the server redirects, and a call line follows no redirect")
         }
@@ -85,14 +135,17 @@ package struct UpgradeClient: Hashable, Sendable {
         if let length = head.single("content-length").flatMap({ Int($0) }), (1...Self.bodyLimit).contains(length),
             head.single("content-type")?.lowercased().hasPrefix("application/json") == true
         {
-            guard bytes.byteCount >= byteCount + length else { return .needMore }
-            let text = bytes.extracting(byteCount..<(byteCount + length)).withUnsafeBytes { Data($0) }
-            body = (try? JSONDecoder().decode(Body.self, from: text)) ?? body
+            let isThere = bytes.byteCount >= byteCount + length
+            guard isThere || isWhole else { return .needMore }
+            if isThere {
+                let text = bytes.extracting(byteCount..<(byteCount + length)).withUnsafeBytes { Data($0) }
+                body = (try? JSONDecoder().decode(Body.self, from: text)) ?? body
+            }
         }
         let wait = head.single("retry-after").flatMap { Int($0) } ?? body.retryAfterSeconds
         return .refused(
             LineRefusal(
-                status: status, message: body.message.map { String($0.prefix(LineRefusal.maximumMessageLength)) },
+                status: status, message: body.message.map(Self.logged),
                 retryAfterSeconds: wait.map { min(max(0, $0), LineRefusal.maximumRetryAfterSeconds) }))
     }
 }

@@ -48,7 +48,9 @@ package struct UpgradeRequest: Hashable, Sendable {
 
     private static func read(_ head: HTTPHead, _ byteCount: Int) -> Parsed {
         let words = head.startLine.split(separator: " ", omittingEmptySubsequences: false)
-        guard words.count == 3, words[2] == "HTTP/1.1", words[1].utf8.first == UInt8(ascii: "/") else {
+        guard words.count == 3, words[2] == "HTTP/1.1", words[1].utf8.first == UInt8(ascii: "/"),
+            words[1].utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else {
             return bad(400, "the request line is not HTTP/1.1")
         }
         guard words[0] == "GET" else { return bad(405, "only GET opens a call line") }
@@ -56,26 +58,33 @@ package struct UpgradeRequest: Hashable, Sendable {
         guard head.has("upgrade", "websocket"), head.has("connection", "upgrade") else {
             return bad(426, "this address speaks WebSocket only")
         }
-        guard head.single("sec-websocket-version") == "13" else { return bad(426, "WebSocket version 13 is spoken here") }
+        guard head.single("sec-websocket-version") == "13" else {
+            return bad(426, "WebSocket version 13 is spoken here")
+        }
         guard let webSocketKey = head.single("sec-websocket-key"), Base64.decode(webSocketKey)?.count == 16 else {
             return bad(400, "Sec-WebSocket-Key is not 16 bytes of base64")
         }
         // A body would be read as frames.
-        guard head.list("transfer-encoding").isEmpty, head.single("content-length") ?? "0" == "0" else {
-            return bad(400, "an upgrade has no body")
+        guard head.count("transfer-encoding") == 0, head.count("content-length") <= 1,
+            head.single("content-length") ?? "0" == "0"
+        else { return bad(400, "an upgrade has no body") }
+        // Of two, one would be checked and the other obeyed.
+        guard head.count("authorization") <= 1, head.count("origin") <= 1 else {
+            return bad(400, "Authorization or Origin is there more than once")
         }
         let offered = head.list("sec-websocket-protocol")
         guard offered.contains(subprotocol) else { return bad(400, "the subprotocol \(subprotocol) is not offered") }
         var request = UpgradeRequest(
-            path: String(words[1]), keyFromSubprotocol: false, origin: head.single("origin"), webSocketKey: webSocketKey)
+            path: String(words[1]), keyFromSubprotocol: false, origin: head.single("origin"), webSocketKey: webSocketKey
+        )
         if let authorization = head.single("authorization") {
-            let parts = authorization.split(separator: " ", maxSplits: 1)
+            let parts = authorization.split(separator: " ")
             if parts.count == 2, parts[0].lowercased() == "bearer" { request.key = String(parts[1]) }
-        } else if let protocolKey = offered.first(where: { $0.hasPrefix(keyPrefix) }),
-            let bytes = Base64.decodeURL(protocolKey.dropFirst(keyPrefix.count))
-        {
-            request.key = String(decoding: bytes, as: UTF8.self)
+        } else if let protocolKey = offered.first(where: { $0.hasPrefix(keyPrefix) }) {
             request.keyFromSubprotocol = true
+            if let bytes = Base64.decodeURL(protocolKey.dropFirst(keyPrefix.count)), !bytes.isEmpty {
+                request.key = String(validating: bytes, as: UTF8.self)
+            }
         }
         guard request.key?.utf8.count ?? 0 <= keyLimit else { return bad(400, "the key is too long") }
         return .request(request, byteCount: byteCount)

@@ -113,6 +113,7 @@ package struct WebSocketReader: ~Copyable {
         let size = messageByteCount
         messageKind = nil
         messageByteCount = 0
+        utf8 = UTF8Validator()
         message.removeAll()
         return .textTooLarge(size)
     }

@@ -38,8 +38,12 @@ package struct WebSocketWriter: ~Copyable {
         _ = Self.frame(opcode, payload, key: nextKey(), into: &control)
     }
 
-    /// Queues an audio packet; the oldest goes when the ring is full.
+    /// Queues an audio packet; the oldest goes when the ring is full. One that the peer would close the line for is dropped.
     package mutating func appendAudio(_ payload: borrowing RawSpan) {
+        guard payload.byteCount <= WebSocketReader.binaryLimit else {
+            droppedAudio += 1
+            return
+        }
         if audioSizes.count == Self.audioLimit {
             audio.consume(audioSizes.removeFirst())
             droppedAudio += 1
