@@ -133,7 +133,8 @@ final class ClientDriver: @unchecked Sendable {
         call.start(now: now)
         let url = settings.call.url
         let stream = ByteStream.connect(
-            host: settings.lineDetour?.ip.description ?? url.host, port: settings.lineDetour?.port ?? url.port, tls: tls.map { ByteStream.Security(context: $0, host: url.host) },
+            host: settings.lineDetour?.ip.description ?? url.host, port: settings.lineDetour?.port ?? url.port,
+            tls: tls.map { ByteStream.Security(context: $0, host: url.host) },
             deadline: now + settings.call.limits.lineBudget.nanoseconds, loop: loop)
         self.stream = stream
         stream.onEvent = { [unowned self] event in
@@ -191,11 +192,14 @@ final class ClientDriver: @unchecked Sendable {
 
     private func receive(from socket: UDPSocket) {
         let now = loop.now
-        while socket.receive(into: pool, { packet, remote, _ in
-            var packet = packet
-            let path = NetworkPath(local: socket.localAddress, remote: original(remote))
-            call.receive(&packet, path: path, now: now)
-        }) == UDPSocket.batchLimit {}
+        while socket.receive(
+            into: pool,
+            { packet, remote, _ in
+                var packet = packet
+                let path = NetworkPath(local: socket.localAddress, remote: original(remote))
+                call.receive(&packet, path: path, now: now)
+            }) == UDPSocket.batchLimit
+        {}
         drain()
     }
 

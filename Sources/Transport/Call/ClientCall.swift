@@ -141,7 +141,8 @@ extension ClientCall {
 
     /// Sends an application's message; false when the call is not welcomed or too much waits already.
     package mutating func send(message: [UInt8], now: Instant) -> Bool {
-        guard timings.welcome != nil, state != .ended, carriages.queuedLineBytes + message.count <= limits.queuedLineBytes
+        guard timings.welcome != nil, state != .ended,
+            carriages.queuedLineBytes + message.count <= limits.queuedLineBytes
         else { return false }
         carriages.line?.sendText(message.span.bytes)
         settle(now: now)
@@ -202,7 +203,9 @@ extension ClientCall {
             fingerprint: certificate.fingerprint.attribute, ssrc: ssrc, cname: String(ssrc.rawValue, radix: 36),
             sessionID: randomness.next() >> 2)
         for address in addresses {
-            if let candidate = path.addLocalCandidate(address, now: now) { media.candidates.append(candidate.attribute) }
+            if let candidate = path.addLocalCandidate(address, now: now) {
+                media.candidates.append(candidate.attribute)
+            }
         }
         media.endOfCandidates = true
         localMedia = media

@@ -101,7 +101,9 @@ extension ServerCall {
     /// The call of hello is taken: welcome goes out, with an answer to the offer where there is one.
     package mutating func welcome(session: String, now: Instant) {
         guard let hello, !isWelcomed, state == .connecting else { return }
-        guard let audio = hello.audio, let payloadType = audio.opusPayloadType else { return reject(.noCommonCodec, now: now) }
+        guard let audio = hello.audio, let payloadType = audio.opusPayloadType else {
+            return reject(.noCommonCodec, now: now)
+        }
         var welcome = Welcome()
         welcome.session = session
         welcome.callAudio = (configuration.isStandard ? CallAudio.standard : .auto).rawValue
