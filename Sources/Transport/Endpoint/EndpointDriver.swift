@@ -49,6 +49,7 @@ final class EndpointDriver: @unchecked Sendable {
             announced.append(address)
         }
         self.announced = announced
+        SRTPSession.prepareLibrary()
         self.configuration = configuration
         self.handler = handler
         (tls, certificatePEM) = try Self.security(configuration, ip)
