@@ -334,10 +334,9 @@ package struct LineConnection: ~Copyable {
         case .binary(let range): return isClosing ? nil : .binary(range)
         case .textTooLarge(let count): return isClosing ? nil : .textTooLarge(count)
         case .ping(let range):
-            // One pong for the newest ping is enough (RFC 6455 §5.5.3); a flood must not fill the queue.
-            if !isClosing, writer.queuedByteCount < 4_096 {
+            if !isClosing {
                 pingsAnswered += 1
-                writer.append(.pong, copyBytes(range).span.bytes)
+                writer.answer(ping: copyBytes(range).span.bytes)
             }
             return nil
         case .pong: return nil
@@ -345,7 +344,7 @@ package struct LineConnection: ~Copyable {
             if isClosing {
                 finish(code: closeSent?.code ?? 1_000, reason: closeSent?.reason ?? "")
             } else {
-                sendClose(code: code ?? 1_000, reason: "")
+                sendClose(code: code, reason: "")
                 finish(code: code ?? 1_005, reason: reason)
             }
             return nil
@@ -366,11 +365,12 @@ package struct LineConnection: ~Copyable {
         finish(code: code.rawValue, reason: reason)
     }
 
-    private mutating func sendClose(code: UInt16, reason: String) {
+    private mutating func sendClose(code: UInt16?, reason: String) {
         guard closeSent == nil else { return }
-        closeSent = (code, reason)
+        closeSent = (code ?? 1_005, reason)
         writer.discardAudio()
-        var payload = [UInt8(code >> 8), UInt8(truncatingIfNeeded: code)]
+        // A close frame without a code is answered by one without.
+        var payload = code.map { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] } ?? []
         // A control frame holds 125 bytes; a reason is cut between characters.
         for character in reason.unicodeScalars {
             let bytes = Array(String(character).utf8)

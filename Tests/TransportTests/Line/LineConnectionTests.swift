@@ -224,8 +224,18 @@ import Transport
         #expect(pong == frame(10, [1, 2, 3], mask: Array(pong[2..<6])))
         for _ in 0..<5_000 { pair.client.receive(frame(9, [UInt8](repeating: 1, count: 125)).span.bytes, now: .zero) }
         #expect(pair.client.pollEvent() == nil)
-        #expect(pair.client.queuedBytes < 5_000)
+        #expect(pair.client.queuedBytes == 131)
         #expect(pair.client.isOpen == true)
+        pair.client.close(code: 1_000, reason: "", now: .zero)
+        #expect(heard([collected { pair.client.writeOutput(into: &$0) }], isServer: true) == [.close(1_000, "")])
+    }
+
+    @Test("A close without a code is answered by one without, and told as 1005")
+    func bareClose() {
+        var pair = opened()
+        pair.client.receive(frame(8, []).span.bytes, now: .zero)
+        #expect(pair.client.pollEvent() == .closed(code: 1_005, reason: ""))
+        #expect(heard([collected { pair.client.writeOutput(into: &$0) }], isServer: true) == [.close(nil, "")])
     }
 
     @Test("A text beyond 256 KiB is told and the line lives; a broken frame closes it with 1002")

@@ -123,7 +123,9 @@ package enum ControlMessage: Hashable, Sendable {
         case .typeMismatch(_, let context): return "\(path(context.codingPath)) has a wrong type"
         case .valueNotFound(_, let context): return "\(path(context.codingPath)) is null"
         case .dataCorrupted(let context):
-            return context.codingPath.isEmpty ? "it is no JSON object" : "\(path(context.codingPath)) has a wrong value"
+            return context.codingPath.isEmpty
+                ? "it is no JSON object, or a number in it does not fit"
+                : "\(path(context.codingPath)) has a wrong value"
         @unknown default: return "it cannot be read"
         }
     }

@@ -14,6 +14,9 @@ package struct WebSocketWriter: ~Copyable {
     /// The frames of the ring one behind the other, and their lengths.
     private var audio = ByteQueue(capacity: 8_192)
     private var audioSizes: [Int] = []
+    /// The payload of the pong that waits: the newest ping's alone (RFC 6455 §5.5.3).
+    private var pong = ByteQueue(capacity: 128)
+    private var hasPong = false
     /// What is being written: whole frames only.
     private var current = ByteQueue(capacity: 4_096)
 
@@ -28,14 +31,23 @@ package struct WebSocketWriter: ~Copyable {
     }
 
     /// Bytes that wait, audio included.
-    package var queuedByteCount: Int { control.count + audio.count + current.count }
+    package var queuedByteCount: Int { control.count + audio.count + current.count + (hasPong ? 6 + pong.count : 0) }
 
     /// Appends bytes as they are: the HTTP part of the line.
     package mutating func appendRaw(_ bytes: [UInt8]) { control.append(bytes) }
 
     /// Queues a whole message or a control frame.
     package mutating func append(_ opcode: WebSocketOpcode, _ payload: borrowing RawSpan) {
+        // Nothing follows a close frame (RFC 6455 §5.5.1).
+        if opcode == .close { hasPong = false }
         _ = Self.frame(opcode, payload, key: nextKey(), into: &control)
+    }
+
+    /// Answers a ping; the answer to an earlier one that still waits is not sent, so that a flood fills no queue.
+    package mutating func answer(ping payload: borrowing RawSpan) {
+        pong.removeAll()
+        pong.append(payload)
+        hasPong = true
     }
 
     /// Queues an audio packet; the oldest goes when the ring is full. One that the peer would close the line for is dropped.
@@ -76,11 +88,21 @@ package struct WebSocketWriter: ~Copyable {
             swap(&current, &control)
             return true
         }
+        if hasPong {
+            hasPong = false
+            let key = nextKey()
+            Self.pong(pong, key: key, into: &current)
+            return true
+        }
         guard !audioSizes.isEmpty else { return false }
         let size = audioSizes.removeFirst()
         Self.copy(size, from: audio, to: &current)
         audio.consume(size)
         return true
+    }
+
+    private static func pong(_ payload: borrowing ByteQueue, key: UInt32?, into target: inout ByteQueue) {
+        _ = frame(.pong, payload.bytes, key: key, into: &target)
     }
 
     private static func copy(_ count: Int, from source: borrowing ByteQueue, to target: inout ByteQueue) {
