@@ -129,8 +129,8 @@ final class EndpointConnection: @unchecked Sendable {
         switch event {
         case .upgradeRequested(let request): upgrade(request, now: now)
         case .helloReceived(let id): hello(id, now: now)
-        case .stateChanged(let state): if state != .ended { agent?.shared.yield(.stateChanged(state)) }
-        case .transportChanged(let kind, let fallback): agent?.shared.yield(.transportChanged(kind, fallback))
+        case .stateChanged(let state): if state != .ended { tell(.stateChanged(state)) }
+        case .transportChanged(let kind, let fallback): tell(.transportChanged(kind, fallback))
         case .message(let bytes): agent?.shared.yield(.message(bytes))
         case .ended(let outcome):
             if let agent {
@@ -139,6 +139,13 @@ final class EndpointConnection: @unchecked Sendable {
                 agent.shared.finish(outcome)
             }
         }
+    }
+
+    /// The snapshot is never older than an event that was delivered.
+    private func tell(_ event: TransportEvent) {
+        guard let agent else { return }
+        agent.shared.update(call.snapshot(startedAt: openedAt))
+        agent.shared.yield(event)
     }
 
     private func upgrade(_ request: UpgradeRequest, now: Instant) {
