@@ -2,6 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import ICELite
 internal import Synchronization
+internal import Transport
 
 /// The relay's thread: sockets, what is under way, and a clock. Confined to that thread once `run` is called.
 final class RelayLoop {
@@ -50,7 +51,7 @@ final class RelayLoop {
         self.configuration = configuration
         self.waker = waker
         self.mailbox = mailbox
-        start = Self.readClock()
+        start = MonotonicClock.now()
         random = .seeded(configuration.seed)
         lineModels = (configuration.lineUp, configuration.lineDown)
         var opened: [RelayListener] = []
@@ -75,22 +76,16 @@ final class RelayLoop {
 
     deinit { buffer.deallocate() }
 
-    private static func readClock() -> Instant {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Instant(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
-    }
-
     // MARK: - Turns
 
     /// Relays until it is told to stop.
     func run() {
         while isRunning {
-            let (descriptors, sources) = interests(now: Self.readClock())
+            let (descriptors, sources) = interests(now: MonotonicClock.now())
             let ready = wait(descriptors)
-            var now = Self.readClock()
+            var now = MonotonicClock.now()
             for (index, events) in ready where isRunning { handle(sources[index], events: events, now: now) }
-            now = Self.readClock()
+            now = MonotonicClock.now()
             while let delivery = queue.pop(notAfter: now) { deliver(delivery.payload) }
             publish()
         }
@@ -128,12 +123,13 @@ final class RelayLoop {
         var deadline = queue.nextTime
         for connection in connections where !connection.isSilent {
             for half in connection.halves where !half.isEnded && half.pausedUntil.nanoseconds != .min {
-                if half.pausedUntil > Self.readClock() { deadline = min(deadline, half.pausedUntil) }
+                if half.pausedUntil > MonotonicClock.now() { deadline = min(deadline, half.pausedUntil) }
             }
         }
         var descriptors = descriptors
         let length =
-            deadline == .never ? Nanoseconds.seconds(3_600) : min(max(0, deadline - Self.readClock()), .seconds(3_600))
+            deadline == .never
+            ? Nanoseconds.seconds(3_600) : min(max(0, deadline - MonotonicClock.now()), .seconds(3_600))
         // Rounded up: a delivery is up to a millisecond late, never early.
         let count = poll(&descriptors, nfds_t(descriptors.count), Int32((length + 999_999) / 1_000_000))
         guard count > 0 else { return [] }
