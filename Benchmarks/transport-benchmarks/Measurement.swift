@@ -1,5 +1,6 @@
 internal import CAllocationCounter
-internal import Glibc
+internal import ICELite
+internal import Transport
 
 /// What a benchmark took.
 struct Measurement {
@@ -65,9 +66,5 @@ struct Harness {
             allocations: before < 0 ? nil : Double(after - before) / Double(iterations))
     }
 
-    private func now() -> Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-    }
+    private func now() -> Int64 { MonotonicClock.now().nanoseconds }
 }

@@ -326,3 +326,9 @@ int clinux_read_error(int fd, clinux_socket_error *out) {
         }
     }
 }
+
+int64_t clinux_boot_nanoseconds(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_BOOTTIME, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import ICELite
 import Testing
@@ -214,6 +215,40 @@ import TransportTestKit
         #expect(client.send([UInt8](repeating: 1, count: 40_000)) == 40_000)
         #expect(server.receive(count: 40_000).count == 40_000)
         #expect(clock.now - start >= .milliseconds(399))
+    }
+
+    @Test("A reader that is slow loses nothing, and a connection that both ends have ended is gone")
+    func slowReader() throws {
+        let listener = RelayPeer.listener()
+        let relay = try relay(tcp: listener.address)
+        defer { relay.stop() }
+        let (client, server) = try connect(relay, listener)
+        shutdown(server.descriptor, Int32(SHUT_WR))
+        #expect(client.receive()?.bytes == [])
+        // More than the kernel and the relay hold together, so that the relay must wait for room.
+        let byteCount = 16 * 1_024 * 1_024
+        let descriptor = client.descriptor
+        let sender = Thread {
+            let part = [UInt8](repeating: 3, count: 65_536)
+            for _ in 0..<(byteCount / part.count) {
+                var sent = 0
+                while sent < part.count {
+                    let count = part[sent...].withUnsafeBytes {
+                        Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                    }
+                    guard count > 0 else { return }
+                    sent += count
+                }
+            }
+            shutdown(descriptor, Int32(SHUT_WR))
+        }
+        sender.start()
+        usleep(300_000)
+        #expect(server.receive(count: byteCount).count == byteCount)
+        #expect(server.receive()?.bytes == [])
+        for _ in 0..<200 where relay.counters.openConnections > 0 { usleep(10_000) }
+        #expect(relay.counters.openConnections == 0)
+        withExtendedLifetime(client) {}
     }
 
     @Test("Lines are cut by close, reset and silence; new ones are accepted") func tcpCuts() throws {

@@ -39,6 +39,9 @@ int clinux_set_option(int fd, int level, int name, int value);
 int clinux_get_option(int fd, int level, int name, int *value);
 int clinux_unacknowledged(int fd);
 int clinux_unsent(int fd);
+
+/* Nanoseconds since boot, the time asleep included: clock_gettime(CLOCK_BOOTTIME). */
+int64_t clinux_boot_nanoseconds(void);
 int clinux_reset_on_close(int fd);
 ssize_t clinux_send(int fd, const void *bytes, size_t count);
 ssize_t clinux_receive(int fd, void *bytes, size_t count);

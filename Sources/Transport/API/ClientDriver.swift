@@ -277,12 +277,8 @@ final class ClientDriver: @unchecked Sendable {
     private func handle(_ event: ClientCall.Event, now: Instant) {
         switch event {
         case .stateChanged(let state):
-            guard state != .ended else { return }
-            updateSnapshot(now: now, isForced: true)
-            shared.yield(.stateChanged(state))
-        case .transportChanged(let kind, let fallback):
-            updateSnapshot(now: now, isForced: true)
-            shared.yield(.transportChanged(kind, fallback))
+            if state != .ended { tell(.stateChanged(state), now: now) }
+        case .transportChanged(let kind, let fallback): tell(.transportChanged(kind, fallback), now: now)
         case .message(let bytes): shared.yield(.message(bytes))
         case .pathClosed: closeSockets(now: now)
         case .ended(let outcome):
@@ -290,6 +286,12 @@ final class ClientDriver: @unchecked Sendable {
             shared.yield(.stateChanged(.ended))
             shared.finish(outcome)
         }
+    }
+
+    /// The snapshot is never older than an event that was delivered.
+    private func tell(_ event: TransportEvent, now: Instant) {
+        updateSnapshot(now: now, isForced: true)
+        shared.yield(event)
     }
 
     private func closeSockets(now: Instant) {

@@ -19,6 +19,14 @@ public final class TransportSession: Sendable {
     /// The id the call has.
     public let callID: String
 
+    /// What costs tens of milliseconds once a process is begun before the first call waits for it.
+    private static let libraries: Void = {
+        Task.detached {
+            SRTPSession.prepareLibrary()
+            _ = DTLSCertificate.shared
+        }
+    }()
+
     private let shared: CallShared
     private let settings: ClientDriver.Settings
     private let driver = Mutex<ClientDriver?>(nil)
@@ -32,6 +40,7 @@ public final class TransportSession: Sendable {
         capture = PCMRing(minimumCapacity: Self.ringSamples)
         playout = PCMRing(minimumCapacity: Self.ringSamples)
         callID = configuration.callID
+        _ = Self.libraries
         shared = CallShared(messageLimit: configuration.limits.queuedMessages)
         events = shared.events
     }

@@ -1,5 +1,3 @@
-internal import Glibc
-
 /// Changes the rate and the channels of a stream of 16-bit PCM: a windowed-sinc polyphase filter, mono inside.
 ///
 /// Stereo in is averaged, stereo out gets the same in both channels. Latency is half the filter: 16 periods of the lower
@@ -53,9 +51,11 @@ package struct Resampler: ~Copyable {
             for tap in 0..<tapCount {
                 let distance = Double(tap - half + 1) - fraction
                 let angle = 2 * Double.pi * cutoff * distance
-                let sinc = abs(angle) < 1e-9 ? 1 : sin(angle) / angle
+                let sinc = abs(angle) < 1e-9 ? 1 : ElementaryFunctions.sine(angle) / angle
                 let place = min(max(distance / Double(half), -1), 1)
-                let window = 0.42 + 0.5 * cos(Double.pi * place) + 0.08 * cos(2 * Double.pi * place)
+                let window =
+                    0.42 + 0.5 * ElementaryFunctions.cosine(Double.pi * place) + 0.08
+                    * ElementaryFunctions.cosine(2 * Double.pi * place)
                 (taps + phase * tapCount + tap).initialize(to: Float(sinc * window))
                 sum += sinc * window
             }

@@ -122,7 +122,9 @@ package struct CallMedia: ~Copyable {
     }
 
     /// Writes the RTCP report that is due on the media path; false when none is.
-    package mutating func writeReport(_ reporter: inout RTCPReporter, into out: inout OutputRawSpan, now: Instant) -> Bool {
+    package mutating func writeReport(
+        _ reporter: inout RTCPReporter, into out: inout OutputRawSpan, now: Instant
+    ) -> Bool {
         do throws(RTPError) {
             return try reporter.pollReport(
                 into: &out, sent: sender.counters, reception: &receiver.pathReception, now: now)

@@ -46,6 +46,7 @@ extension Carriages {
     }
 
     var pathSnapshot: MediaPathSnapshot? {
+        if let lastPathSnapshot { return lastPathSnapshot }
         switch path {
         case .none: return nil
         case .some(let path):

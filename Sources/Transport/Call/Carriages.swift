@@ -11,6 +11,8 @@ struct Carriages: ~Copyable {
     var path: MediaPath?
     var media: CallMedia
     var rtcp: RTCPReporter
+    /// The path's figures as it was closed.
+    var lastPathSnapshot: MediaPathSnapshot?
     /// One packet to work in.
     private let scratch = PacketPool(size: 1)
 
@@ -53,12 +55,15 @@ struct Carriages: ~Copyable {
     }
 
     /// Lets the media path go; it says close_notify first.
-    mutating func closePath(now: Instant) { path?.close(now: now) }
+    mutating func closePath(now: Instant) {
+        lastPathSnapshot = pathSnapshot
+        path?.close(now: now)
+    }
 
     /// Ends everything: no timer, no key, no parked packet is left.
     mutating func end(now: Instant) {
         media.stop()
-        path?.close(now: now)
+        closePath(now: now)
         parked.removeAll()
         isActive = false
     }

@@ -49,6 +49,7 @@ final class EndpointDriver: @unchecked Sendable {
             announced.append(address)
         }
         self.announced = announced
+        SRTPSession.prepareLibrary()
         self.configuration = configuration
         self.handler = handler
         (tls, certificatePEM) = try Self.security(configuration, ip)
@@ -122,7 +123,9 @@ final class EndpointDriver: @unchecked Sendable {
             switch configuration.identity {
             case .none: return (nil, "")
             case .selfSigned:
-                let hosts = ip.isUnspecified ? NetworkInterfaces.addresses(includingLoopback: true).map(\.description) : [ip.description]
+                let hosts =
+                    ip.isUnspecified
+                    ? NetworkInterfaces.addresses(includingLoopback: true).map(\.description) : [ip.description]
                 let identity = try TLSIdentity.selfSigned(for: hosts + ["localhost"])
                 return (try TLSContext(identity: identity), identity.certificatePEM)
             case .files(let certificate, let key):
@@ -210,10 +213,13 @@ final class EndpointDriver: @unchecked Sendable {
     }
 
     private func receive(from socket: UDPSocket) {
-        while socket.receive(into: pool, { packet, remote, local in
-            var packet = packet
-            deliver(&packet, NetworkPath(local: local, remote: remote))
-        }) == UDPSocket.batchLimit {}
+        while socket.receive(
+            into: pool,
+            { packet, remote, local in
+                var packet = packet
+                deliver(&packet, NetworkPath(local: local, remote: remote))
+            }) == UDPSocket.batchLimit
+        {}
     }
 
     /// Finds the call of a datagram: a check by its username fragment, everything else by its tuple.

@@ -70,7 +70,8 @@ package struct MediaPath: ~Copyable {
 
     /// The client's end: a full, controlling agent.
     package init(
-        controlling credentials: ICECredentials, certificate: DTLSCertificate, localSSRC: UInt32, limits: TransportLimits,
+        controlling credentials: ICECredentials, certificate: DTLSCertificate, localSSRC: UInt32,
+        limits: TransportLimits,
         randomness: Randomness
     ) {
         client = ICEClientAgent(credentials: credentials, randomness: randomness)
@@ -84,7 +85,8 @@ package struct MediaPath: ~Copyable {
     ///
     /// - Throws: `PathError` when the handshake cannot be prepared.
     package init(
-        lite credentials: ICECredentials, remote: RemotePathDescription, certificate: DTLSCertificate, localSSRC: UInt32,
+        lite credentials: ICECredentials, remote: RemotePathDescription, certificate: DTLSCertificate,
+        localSSRC: UInt32,
         limits: TransportLimits, randomness: Randomness, now: Instant
     ) throws(PathError) {
         client = nil

@@ -9,10 +9,12 @@ extension EventLoop {
         if isOnLoop { return work() }
         let done = DispatchSemaphore(value: 0)
         let result = PerformedWork<R>()
-        guard submit({
-            result.value.withLock { $0 = work() }
-            done.signal()
-        }) else { return nil }
+        guard
+            submit({
+                result.value.withLock { $0 = work() }
+                done.signal()
+            })
+        else { return nil }
         done.wait()
         return result.value.withLock { $0 }
     }

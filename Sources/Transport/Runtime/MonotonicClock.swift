@@ -1,4 +1,4 @@
-import Glibc
+import CLinux
 package import ICELite
 
 /// The machine's clock that never jumps: nanoseconds since boot, the time asleep included.
@@ -7,8 +7,6 @@ package enum MonotonicClock {
     ///
     /// The corresponding C function is `clock_gettime`, on `CLOCK_BOOTTIME`.
     package static func now() -> Instant {
-        var time = timespec()
-        clock_gettime(CLOCK_BOOTTIME, &time)
-        return Instant(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
+        Instant(nanoseconds: clinux_boot_nanoseconds())
     }
 }

@@ -1,6 +1,7 @@
 /// A protection profile of DTLS-SRTP, by its IANA number (RFC 5764 §4.1.2, RFC 7714 §14.2).
 package enum SRTPProfile: UInt16, Sendable, Hashable, CaseIterable {
     /// AES-128 in counter mode with an 80-bit HMAC-SHA1 tag.
+    // swift-format-ignore: AlwaysUseLowerCamelCase
     case aes128CMHMACSHA1_80 = 1
     /// AES-128 in Galois/counter mode with a 128-bit tag.
     case aeadAES128GCM = 7

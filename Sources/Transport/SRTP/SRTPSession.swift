@@ -36,6 +36,9 @@ package struct SRTPSession: ~Copyable {
     private var sentIndex: Int64 = -1
     private var rolloverToSend: UInt32 = 0
 
+    /// Sets libsrtp2 up, once a process. Built on NSS that takes some 50 ms: do it before a call waits for its keys.
+    package static func prepareLibrary() { _ = srtp_shim_initialize() }
+
     /// Makes both contexts.
     ///
     /// - Parameter localSSRC: The one SSRC that RTP and RTCP are sent with.

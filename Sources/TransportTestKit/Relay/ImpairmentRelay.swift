@@ -86,6 +86,8 @@ public final class ImpairmentRelay: Sendable {
         public internal(set) var evictedClients: UInt64 = 0
         /// TCP connections that were accepted.
         public internal(set) var connections: UInt64 = 0
+        /// TCP connections there are now.
+        public internal(set) var openConnections = 0
         /// TCP connections that were reset: too many, refused by the target, or a line that rejects.
         public internal(set) var refusedConnections: UInt64 = 0
 

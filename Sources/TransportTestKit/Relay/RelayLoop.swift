@@ -2,6 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import ICELite
 internal import Synchronization
+internal import Transport
 
 /// The relay's thread: sockets, what is under way, and a clock. Confined to that thread once `run` is called.
 final class RelayLoop {
@@ -50,7 +51,7 @@ final class RelayLoop {
         self.configuration = configuration
         self.waker = waker
         self.mailbox = mailbox
-        start = Self.readClock()
+        start = MonotonicClock.now()
         random = .seeded(configuration.seed)
         lineModels = (configuration.lineUp, configuration.lineDown)
         var opened: [RelayListener] = []
@@ -75,22 +76,16 @@ final class RelayLoop {
 
     deinit { buffer.deallocate() }
 
-    private static func readClock() -> Instant {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Instant(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
-    }
-
     // MARK: - Turns
 
     /// Relays until it is told to stop.
     func run() {
         while isRunning {
-            let (descriptors, sources) = interests(now: Self.readClock())
+            let (descriptors, sources) = interests(now: MonotonicClock.now())
             let ready = wait(descriptors)
-            var now = Self.readClock()
-            for (index, events) in ready where isRunning { handle(sources[index], events: events, now: now) }
-            now = Self.readClock()
+            var now = MonotonicClock.now()
+            for index in ready where isRunning { handle(sources[index], now: now) }
+            now = MonotonicClock.now()
             while let delivery = queue.pop(notAfter: now) { deliver(delivery.payload) }
             publish()
         }
@@ -124,23 +119,24 @@ final class RelayLoop {
     }
 
     /// Waits for sockets and the next delivery, and says which are ready.
-    private func wait(_ descriptors: [pollfd]) -> [(Int, Int16)] {
+    private func wait(_ descriptors: [pollfd]) -> [Int] {
         var deadline = queue.nextTime
         for connection in connections where !connection.isSilent {
             for half in connection.halves where !half.isEnded && half.pausedUntil.nanoseconds != .min {
-                if half.pausedUntil > Self.readClock() { deadline = min(deadline, half.pausedUntil) }
+                if half.pausedUntil > MonotonicClock.now() { deadline = min(deadline, half.pausedUntil) }
             }
         }
         var descriptors = descriptors
         let length =
-            deadline == .never ? Nanoseconds.seconds(3_600) : min(max(0, deadline - Self.readClock()), .seconds(3_600))
+            deadline == .never
+            ? Nanoseconds.seconds(3_600) : min(max(0, deadline - MonotonicClock.now()), .seconds(3_600))
         // Rounded up: a delivery is up to a millisecond late, never early.
         let count = poll(&descriptors, nfds_t(descriptors.count), Int32((length + 999_999) / 1_000_000))
         guard count > 0 else { return [] }
-        return descriptors.indices.compactMap { descriptors[$0].revents != 0 ? ($0, descriptors[$0].revents) : nil }
+        return descriptors.indices.filter { descriptors[$0].revents != 0 }
     }
 
-    private func handle(_ source: Source, events: Int16, now: Instant) {
+    private func handle(_ source: Source, now: Instant) {
         switch source {
         case .waker:
             var value: UInt64 = 0
@@ -149,7 +145,7 @@ final class RelayLoop {
         case .listener(let listener): receiveUp(listener, now: now)
         case .upstream(let listener, let client): receiveDown(listener, client, now: now)
         case .acceptor(let acceptor): accept(from: acceptor, now: now)
-        case .connection(let connection, let side): service(connection, side: side, events: events, now: now)
+        case .connection(let connection, let side): service(connection, side: side, now: now)
         }
     }
 
@@ -164,6 +160,7 @@ final class RelayLoop {
         }
         counters.lineUpBytes = connections.reduce(pastLineBytes.up) { $0 + $1.halves[0].forwarded }
         counters.lineDownBytes = connections.reduce(pastLineBytes.down) { $0 + $1.halves[1].forwarded }
+        counters.openConnections = connections.count
         mailbox.counters.withLock { $0 = counters }
     }
 
@@ -281,7 +278,7 @@ final class RelayLoop {
         }
     }
 
-    private func service(_ connection: RelayConnection, side: Int, events: Int16, now: Instant) {
+    private func service(_ connection: RelayConnection, side: Int, now: Instant) {
         // An earlier event of this turn may have ended it.
         guard connections.contains(where: { $0 === connection }), !connection.isSilent else { return }
         if connection.isConnecting {
@@ -293,14 +290,9 @@ final class RelayLoop {
             return
         }
         if connection.wantsWrite(side), !connection.flush(1 - side) { return end(connection, byReset: true) }
+        if connection.isFinished { return end(connection, byReset: false) }
         for _ in 0..<Self.readsPerTurn {
-            guard connection.wantsRead(side, now: now) else {
-                // Nothing is read, but the kernel has news that it repeats each time: the other end has gone.
-                if Int32(events) & (POLLERR | POLLHUP) != 0, !connection.wantsWrite(side) {
-                    end(connection, byReset: Int32(events) & POLLERR != 0)
-                }
-                return
-            }
+            guard connection.wantsRead(side, now: now) else { return }
             switch connection.read(side, buffer: buffer, now: now) {
             case .wait: return
             case .abort: return end(connection, byReset: true)

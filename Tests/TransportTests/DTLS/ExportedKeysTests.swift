@@ -1,3 +1,6 @@
+// The names are the keys of the vector files.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 import Foundation
 import ICELite
 import Testing
