@@ -26,12 +26,12 @@ extension ClientCall {
     }
 
     /// The line's next bytes, at most `limit` of them; empty when nothing waits.
-    mutating func lineOutput(atMost limit: Int) -> [UInt8] { carriages.lineOutput(atMost: limit) }
+    package mutating func lineOutput(atMost limit: Int) -> [UInt8] { carriages.lineOutput(atMost: limit) }
 }
 
 extension ServerCall {
     /// The line's next bytes, at most `limit` of them; empty when nothing waits.
-    mutating func lineOutput(atMost limit: Int) -> [UInt8] { carriages.lineOutput(atMost: limit) }
+    package mutating func lineOutput(atMost limit: Int) -> [UInt8] { carriages.lineOutput(atMost: limit) }
 }
 
 extension Carriages {

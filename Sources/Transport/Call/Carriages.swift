@@ -24,6 +24,7 @@ struct Carriages: ~Copyable {
     var sendsOnLineEarly = false
     /// Both ends hear each other: the application's audio is sent and the peer's is played.
     private(set) var isActive = false
+    private var isEnded = false
     private var parked: [(bytes: [UInt8], at: Instant)] = []
 
     /// Audio on a carriage that was closed to it, or that came before a select.
@@ -62,6 +63,7 @@ struct Carriages: ~Copyable {
 
     /// Ends everything: no timer, no key, no parked packet is left.
     mutating func end(now: Instant) {
+        isEnded = true
         media.stop()
         closePath(now: now)
         parked.removeAll()
@@ -212,6 +214,7 @@ struct Carriages: ~Copyable {
 
     /// Where audio goes now; nil while nothing may be sent.
     private var sendsOn: TransportKind? {
+        if isEnded { return nil }
         if let inForce { return inForce }
         if isPathSecured { return .webrtc }
         return sendsOnLineEarly ? .websocket : nil

@@ -1,0 +1,189 @@
+import ICELite
+import Transport
+import TransportTestKit
+
+/// Both ends of a call, whole, on the virtual network: the machines of the product, no socket, no clock, no thread.
+final class VirtualCall {
+    static let clientIP = IPAddress(v4: 0xC000_0202)
+    static let serverAddress = SocketAddress(ip: IPAddress(v4: 0xC000_0201), port: 4_000)
+
+    let simulator: Simulator
+    let network: VirtualNetwork
+    let client: ClientHost
+    let server: ServerHost
+
+    /// - Parameters:
+    ///   - up: what the client's UDP meets on its way out; `down` on its way in.
+    ///   - line: what the line meets, each way.
+    init(
+        seed: UInt64, wanted: CallTransport = .auto, up: LinkModel = LinkModel(delay: .milliseconds(25)),
+        down: LinkModel = LinkModel(delay: .milliseconds(25)), line: LinkModel = LinkModel(delay: .milliseconds(25))
+    ) throws {
+        simulator = Simulator(seed: seed)
+        network = VirtualNetwork(simulator: simulator)
+        client = try ClientHost(wanted: wanted, randomness: simulator.randomness(for: "client"))
+        server = try ServerHost(randomness: simulator.randomness(for: "server"))
+        let clientID = network.addHost(client)
+        client.hostID = clientID
+        let serverID = network.addHost(server)
+        server.hostID = serverID
+        network.addInterface("client", of: clientID, ip: Self.clientIP, up: up, down: down)
+        network.addInterface("server", of: serverID, ip: Self.serverAddress.ip)
+        network.perform(on: clientID, at: .zero) { [client] now in client.call.start(now: now) }
+        client.line = network.openLine(from: clientID, to: serverID, up: line, down: line)
+    }
+}
+
+/// What both hosts share: a pool, a line, bytes that the line did not take yet.
+class CallHost {
+    var hostID: HostID?
+    var line: LineID?
+    var pending: [UInt8] = []
+    let pool = PacketPool(size: 16)
+    /// A second of a tone, in place of a voice.
+    let tone = (0..<48_000).map { Int16(truncatingIfNeeded: ($0 % 100) * 160 - 8_000) }
+    let capture: PCMRing
+    let playout: PCMRing
+    var hasLineEnded = false
+
+    init(capture: PCMRing, playout: PCMRing) {
+        self.capture = capture
+        self.playout = playout
+    }
+
+    func speak() { _ = tone.withUnsafeBufferPointer { capture.write($0) } }
+
+    func flush(into network: VirtualNetwork, isFinished: Bool, next: () -> [UInt8]) {
+        guard let line, let id = hostID, !hasLineEnded else { return }
+        while true {
+            if pending.isEmpty { pending = next() }
+            if pending.isEmpty { break }
+            let accepted = network.write(pending, to: line, from: id)
+            pending.removeFirst(accepted)
+            if accepted == 0 { return }
+        }
+        if isFinished {
+            hasLineEnded = true
+            network.close(line, from: id)
+        }
+    }
+}
+
+final class ClientHost: CallHost, VirtualHost {
+    var call: ClientCall
+    var events: [ClientCall.Event] = []
+    var outcome: CallOutcome?
+
+    init(wanted: CallTransport, randomness: Randomness) throws {
+        var randomness = randomness
+        var configuration = ClientCallConfiguration(
+            url: try CallLineURL("ws://127.0.0.1/call"), key: nil, callID: "call_1")
+        configuration.wanted = wanted
+        let ssrc = SSRC.random(using: &randomness)
+        let capture = PCMRing(minimumCapacity: 96_000)
+        let playout = PCMRing(minimumCapacity: 1 << 20)
+        let sender = try AudioSender(ssrc: ssrc, payloadType: .defaultOpus, randomness: &randomness)
+        call = ClientCall(
+            configuration: configuration, certificate: DTLSCertificate.shared,
+            media: CallMedia(
+                sender: sender, receiver: try AudioReceiver(payloadType: .defaultOpus), capture: capture,
+                playout: playout), ssrc: ssrc, randomness: randomness)
+        super.init(capture: capture, playout: playout)
+    }
+
+    var nextDeadline: Instant { call.nextDeadline }
+
+    func handleTimeout(now: Instant) { call.handleTimeout(now: now) }
+
+    func receive(datagram: [UInt8], path: NetworkPath, now: Instant) {
+        guard var packet = pool.take() else { return }
+        packet.assign(datagram.span.bytes)
+        call.receive(&packet, path: path, now: now)
+    }
+
+    func datagramRejected(path: NetworkPath, now: Instant) {
+        call.sendFailed(path: path, failure: ICESendFailure(errno: 111, icmpType: 3, icmpCode: 3), now: now)
+    }
+
+    func lineOpened(_ line: LineID, now: Instant) {
+        call.lineConnected(localAddresses: [SocketAddress(ip: VirtualCall.clientIP, port: 5_000)], now: now)
+    }
+
+    func receive(streamBytes: [UInt8], line: LineID, now: Instant) {
+        call.receiveLine(streamBytes.span.bytes, now: now)
+    }
+
+    func lineClosed(_ line: LineID, by cut: LineCut, now: Instant) { call.lineEnded(now: now) }
+
+    func drain(into network: VirtualNetwork, now: Instant) {
+        while var packet = pool.take() {
+            guard let transmit = call.pollTransmit(into: &packet, now: now) else { break }
+            if let hostID { _ = network.send(packet.copiedBytes, from: hostID, on: transmit.path) }
+        }
+        flush(into: network, isFinished: call.isLineFinished && call.state == .ended) { call.lineOutput(atMost: 4_096) }
+        while let event = call.pollEvent() {
+            if case .stateChanged(.active) = event { speak() }
+            if case .ended(let outcome) = event { self.outcome = outcome }
+            events.append(event)
+        }
+    }
+}
+
+final class ServerHost: CallHost, VirtualHost {
+    var call: ServerCall
+    var outcome: CallOutcome?
+    var activeAt: Instant?
+
+    init(randomness: Randomness) throws {
+        var randomness = randomness
+        var configuration = ServerCallConfiguration()
+        configuration.announced = [VirtualCall.serverAddress]
+        let ssrc = SSRC.random(using: &randomness)
+        let capture = PCMRing(minimumCapacity: 96_000)
+        let playout = PCMRing(minimumCapacity: 1 << 20)
+        let sender = try AudioSender(ssrc: ssrc, payloadType: .defaultOpus, randomness: &randomness)
+        call = ServerCall(
+            configuration: configuration, certificate: DTLSCertificate.shared,
+            media: CallMedia(
+                sender: sender, receiver: try AudioReceiver(payloadType: .defaultOpus), capture: capture,
+                playout: playout), ssrc: ssrc, randomness: randomness, now: .zero)
+        super.init(capture: capture, playout: playout)
+    }
+
+    var nextDeadline: Instant { call.nextDeadline }
+
+    func handleTimeout(now: Instant) { call.handleTimeout(now: now) }
+
+    func receive(datagram: [UInt8], path: NetworkPath, now: Instant) {
+        guard var packet = pool.take() else { return }
+        packet.assign(datagram.span.bytes)
+        call.receive(&packet, path: path, now: now)
+    }
+
+    func lineOpened(_ line: LineID, now: Instant) { self.line = line }
+
+    func receive(streamBytes: [UInt8], line: LineID, now: Instant) {
+        call.receiveLine(streamBytes.span.bytes, now: now)
+    }
+
+    func lineClosed(_ line: LineID, by cut: LineCut, now: Instant) { call.lineEnded(now: now) }
+
+    func drain(into network: VirtualNetwork, now: Instant) {
+        while let event = call.pollEvent() {
+            switch event {
+            case .upgradeRequested: call.accept(now: now)
+            case .helloReceived: call.welcome(session: "s", now: now)
+            case .stateChanged(.active):
+                activeAt = now
+                speak()
+            case .ended(let outcome): self.outcome = outcome
+            case .stateChanged, .transportChanged, .message: break
+            }
+        }
+        while var packet = pool.take() {
+            guard let transmit = call.pollTransmit(into: &packet, now: now) else { break }
+            if let hostID { _ = network.send(packet.copiedBytes, from: hostID, on: transmit.path) }
+        }
+        flush(into: network, isFinished: call.isLineFinished) { call.lineOutput(atMost: 4_096) }
+    }
+}
