@@ -141,7 +141,7 @@ struct ByteStreamTests {
             let client = await connect(loop, to: "127.0.0.1", port: server.listener.localAddress.port, trust: trust)
             _ = await client.timing()
             var random = Randomness.seeded(5)
-            let sent = random.bytes(16 << 20)
+            let sent = random.bytes(2 << 20)
             let offset = Box(0)
             let pushedBack = Box(0)
             let got = Box<[UInt8]>([])
