@@ -113,7 +113,7 @@ extension Micro {
     private static var line: [Benchmark] {
         [
             Benchmark("micro/websocket/write-read", note: "RTP, masked, both ends") {
-                let bench = WebSocketBench()
+                guard let bench = try? WebSocketBench() else { preconditionFailure("the line must open") }
                 return { iterations in
                     let before = bench.received
                     for _ in 0..<iterations { bench.turn() }
