@@ -1,3 +1,6 @@
+// The names begin with the id of the case they hold.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 import Foundation
 import ICELite
 import Testing
