@@ -57,8 +57,6 @@ public struct TransportLimits: Sendable, Hashable {
 
     /// Audio packets the client parks that came on the line before its select.
     public var parkedLinePackets = 50
-    /// Candidates kept that came before their description, and remote candidates in all.
-    public var remoteCandidates = 32
     /// Application messages waiting for the application; the call ends as failed beyond.
     public var queuedMessages = 256
     /// Bytes waiting to be written to the line; the call ends as failed beyond.

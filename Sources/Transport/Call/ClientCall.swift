@@ -21,7 +21,7 @@ package struct ClientCallConfiguration: Sendable {
 /// The client's end of a call, whole and without I/O: the line's bytes and the path's datagrams go in and come out.
 ///
 /// The owner connects the byte stream (TCP, TLS), opens the UDP sockets and drives this machine: one input, then
-/// `pollTransmit`, `writeLine` and `pollEvent` until there is nothing more, then `nextDeadline`.
+/// `pollTransmit`, `lineOutput` and `pollEvent` until there is nothing more, then `nextDeadline`.
 package struct ClientCall: ~Copyable {
     package enum Event: Sendable {
         case stateChanged(TransportState)
@@ -174,11 +174,6 @@ extension ClientCall {
     /// Writes the next datagram into the empty `packet` and says where it goes; nil when there is none.
     package mutating func pollTransmit(into packet: inout Packet, now: Instant) -> Transmit? {
         carriages.pollTransmit(into: &packet, now: now)
-    }
-
-    /// Moves as many of the line's bytes as fit into `out`; returns how many.
-    package mutating func writeLine(into out: inout OutputRawSpan) -> Int {
-        carriages.line?.writeOutput(into: &out) ?? 0
     }
 
     /// The line has said and written its last: the owner shuts the stream down once the stream has taken all of it.

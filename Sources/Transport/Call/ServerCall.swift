@@ -161,10 +161,6 @@ extension ServerCall {
         carriages.pollTransmit(into: &packet, now: now)
     }
 
-    package mutating func writeLine(into out: inout OutputRawSpan) -> Int {
-        carriages.line?.writeOutput(into: &out) ?? 0
-    }
-
     package mutating func pollEvent() -> Event? { events.isEmpty ? nil : events.removeFirst() }
 
     package var nextDeadline: Instant { min(policy.nextDeadline, carriages.nextDeadline) }
