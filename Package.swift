@@ -32,31 +32,60 @@ let package = Package(
         .target(name: "COpus", cSettings: strictC, linkerSettings: [.linkedLibrary("opus")]),
 
         .target(name: "ICELite", dependencies: ["COpenSSL"], swiftSettings: strict),
+        // Transport is one library in four modules, cut along the arrows of ARCHITECTURE.md. An application imports
+        // `Transport` alone.
         .target(
-            name: "Transport", dependencies: ["ICELite", "CSRTP", "COpus", "COpenSSL", "CLinux"],
+            name: "TransportRuntime", dependencies: ["ICELite", "COpenSSL", "CLinux"],
+            path: "Sources/Transport/Runtime", swiftSettings: strict),
+        .target(
+            name: "TransportMedia", dependencies: ["TransportRuntime", "ICELite", "CSRTP", "COpus", "COpenSSL"],
+            path: "Sources/Transport", sources: ["Audio", "DTLS", "RTP", "SDP", "SRTP"], swiftSettings: strict),
+        .target(
+            name: "TransportLine", dependencies: ["ICELite", "COpenSSL"], path: "Sources/Transport/Line",
             swiftSettings: strict),
-        .target(name: "TransportTestKit", dependencies: ["Transport", "ICELite", "CLinux"], swiftSettings: strict),
+        .target(
+            name: "Transport",
+            dependencies: ["TransportRuntime", "TransportMedia", "TransportLine", "ICELite", "CLinux"],
+            path: "Sources/Transport", sources: ["API", "Call", "Endpoint", "Path"], swiftSettings: strict),
+        .target(
+            name: "TransportTestKit",
+            dependencies: ["Transport", "TransportRuntime", "TransportMedia", "ICELite", "CLinux"],
+            swiftSettings: strict),
         .executableTarget(
-            name: "graine-transport-probe", dependencies: ["Transport", "ICELite", "TransportTestKit"],
+            name: "graine-transport-probe",
+            dependencies: [
+                "Transport", "TransportRuntime", "TransportMedia", "TransportLine", "ICELite", "TransportTestKit",
+            ],
             resources: [.copy("Resources/speech.wav")],
             swiftSettings: strict),
         // Counts the benchmarks' allocations; in no other product.
         .target(name: "CAllocationCounter", path: "Benchmarks/CAllocationCounter", cSettings: strictC),
         .executableTarget(
             name: "transport-benchmarks",
-            dependencies: ["Transport", "ICELite", "TransportTestKit", "CSRTP", "COpenSSL", "CAllocationCounter"],
+            dependencies: [
+                "Transport", "TransportRuntime", "TransportMedia", "TransportLine", "ICELite", "TransportTestKit",
+                "CSRTP",
+                "COpenSSL", "CAllocationCounter",
+            ],
             path: "Benchmarks/transport-benchmarks", swiftSettings: strict),
 
         .testTarget(
             name: "ICELiteTests", dependencies: ["ICELite"], resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(
-            name: "TransportTests", dependencies: ["Transport", "ICELite", "TransportTestKit", "COpenSSL", "CSRTP"],
+            name: "TransportTests",
+            dependencies: [
+                "Transport", "TransportRuntime", "TransportMedia", "TransportLine", "ICELite", "TransportTestKit",
+                "COpenSSL",
+                "CSRTP",
+            ],
             resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(
-            name: "TransportTestKitTests", dependencies: ["TransportTestKit", "Transport", "ICELite"],
+            name: "TransportTestKitTests",
+            dependencies: ["TransportTestKit", "Transport", "TransportRuntime", "ICELite"],
             swiftSettings: strict),
         .testTarget(
-            name: "ProbeTests", dependencies: ["graine-transport-probe", "TransportTestKit", "Transport", "ICELite"],
+            name: "ProbeTests",
+            dependencies: ["graine-transport-probe", "TransportTestKit", "Transport", "TransportRuntime", "ICELite"],
             swiftSettings: strict),
     ],
     cLanguageStandard: .gnu11

@@ -1,6 +1,7 @@
 internal import CAllocationCounter
 internal import ICELite
 internal import Transport
+import TransportRuntime
 
 /// What a benchmark took.
 struct Measurement {

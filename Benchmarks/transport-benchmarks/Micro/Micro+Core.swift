@@ -1,5 +1,6 @@
 internal import ICELite
 internal import Transport
+import TransportRuntime
 
 extension Micro {
     /// Time, addresses and packet buffers.

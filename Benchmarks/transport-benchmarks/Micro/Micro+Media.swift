@@ -1,5 +1,6 @@
 internal import ICELite
 internal import Transport
+import TransportRuntime
 
 extension Micro {
     /// What each packet of a call goes through. `raw-` is libsrtp2 without us: subtract it.

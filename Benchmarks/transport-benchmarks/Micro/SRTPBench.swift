@@ -1,5 +1,6 @@
 internal import ICELite
 internal import Transport
+import TransportRuntime
 
 /// Both ends of a protected stream and a packet that goes between them. A class, since the sessions are `~Copyable` and
 /// a benchmark's closure outlives its making.

@@ -1,5 +1,6 @@
 internal import ICELite
 internal import Transport
+import TransportRuntime
 
 /// A client's call line, a server's, and audio packets that go between them.
 final class WebSocketBench {

@@ -1,4 +1,7 @@
 internal import ICELite
+import TransportLine
+import TransportMedia
+import TransportRuntime
 
 /// Drives one `ClientCall` on real sockets: the byte stream of the line, a UDP socket for each local address, one timer.
 ///

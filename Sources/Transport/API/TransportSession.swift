@@ -1,5 +1,6 @@
 internal import ICELite
 internal import Synchronization
+package import TransportMedia
 
 /// The client's end of one call.
 ///

@@ -1,4 +1,5 @@
 public import ICELite
+package import TransportLine
 
 /// When a call reached the stages of its set-up, as time since `start`; nil for those it did not reach.
 public struct SetupTimings: Hashable, Sendable {

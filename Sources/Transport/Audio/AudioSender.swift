@@ -1,4 +1,5 @@
 package import ICELite
+package import TransportRuntime
 
 /// The sending end of a call's audio: one RTP stream of 20 ms Opus packets, whatever carriages they go by.
 ///

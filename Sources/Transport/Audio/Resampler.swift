@@ -1,3 +1,5 @@
+import TransportRuntime
+
 /// Changes the rate and the channels of a stream of 16-bit PCM: a windowed-sinc polyphase filter, mono inside.
 ///
 /// Stereo in is averaged, stereo out gets the same in both channels. Latency is half the filter: 16 periods of the lower

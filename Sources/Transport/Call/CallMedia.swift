@@ -1,4 +1,6 @@
 package import ICELite
+package import TransportMedia
+package import TransportRuntime
 
 /// One call's audio, whatever carries it: what is captured becomes RTP, RTP becomes what is played.
 ///

@@ -1,4 +1,7 @@
 internal import ICELite
+import TransportLine
+import TransportMedia
+import TransportRuntime
 
 /// The two carriages of a call and the one RTP stream that travels on them: who may send where, and what is taken from where.
 ///
@@ -93,7 +96,7 @@ struct Carriages: ~Copyable {
     /// Bytes of texts that wait for the line.
     var queuedLineBytes: Int {
         switch line {
-        case .some(let line): line.outbound.count
+        case .some(let line): line.queuedBytes
         case .none: 0
         }
     }

@@ -1,4 +1,7 @@
 package import ICELite
+package import TransportLine
+package import TransportMedia
+package import TransportRuntime
 
 /// What a client's call is made of, in the types of the machines.
 package struct ClientCallConfiguration: Sendable {

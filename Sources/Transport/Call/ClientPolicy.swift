@@ -1,4 +1,5 @@
 package import ICELite
+import TransportLine
 
 /// The client's decisions: which carriage, when, and why; when the call is active; how it ends.
 ///

@@ -1,4 +1,6 @@
 internal import ICELite
+import TransportLine
+import TransportMedia
 
 // What the call's own types look like in the line's messages.
 

@@ -1,4 +1,7 @@
 package import ICELite
+package import TransportLine
+package import TransportMedia
+package import TransportRuntime
 
 /// What the endpoint gives a call of its own.
 package struct ServerCallConfiguration: Sendable {

@@ -1,4 +1,5 @@
 package import ICELite
+import TransportLine
 
 /// The server's half of the call's decisions: it obeys the client's choice of carriage, and watches the clock.
 ///

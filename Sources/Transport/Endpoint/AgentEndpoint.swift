@@ -1,4 +1,5 @@
 internal import ICELite
+package import TransportMedia
 
 /// The server's end of calls: listens for call lines, answers media paths on one UDP port, and hands each call to the agent.
 ///

@@ -1,4 +1,7 @@
 internal import ICELite
+import TransportLine
+import TransportMedia
+import TransportRuntime
 
 /// One line of an endpoint with the call on it. Confined to the endpoint's loop; other threads only submit work.
 final class EndpointConnection: @unchecked Sendable {

@@ -1,6 +1,8 @@
 internal import Glibc
 internal import ICELite
 internal import Synchronization
+import TransportMedia
+import TransportRuntime
 
 /// Drives all calls of an endpoint on one loop: one TCP listener, one UDP port, a connection for each line.
 ///

@@ -55,6 +55,9 @@ extension LineConnection {
 
     // MARK: Output
 
+    /// Bytes of texts and control frames that are staged and wait to be drained, 0…`LineLimits.maximumQueuedBytes`.
+    package var queuedBytes: Int { outbound.count }
+
     /// Whether `writeOutput` has something to write.
     package var hasOutput: Bool { !outbound.isEmpty || isPongDue || isPingDue || audio.count > 0 }
 

@@ -1,4 +1,6 @@
 package import ICELite
+package import TransportMedia
+package import TransportRuntime
 
 /// The media path of one call: ICE, DTLS and SRTP as one machine over datagrams.
 ///

@@ -1,3 +1,5 @@
+package import TransportMedia
+
 /// Counters of a media path. Monotonic.
 package struct MediaPathStatistics: Sendable, Equatable {
     package var packetsReceived = 0

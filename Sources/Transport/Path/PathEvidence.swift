@@ -1,4 +1,5 @@
 package import ICELite
+import TransportMedia
 
 /// What the media path can tell of itself: the facts from which the policy judges whether it still may come.
 ///

@@ -1,4 +1,5 @@
 package import ICELite
+package import TransportMedia
 
 /// What the peer's SDP says of its media path, in types.
 package struct RemotePathDescription: Sendable {

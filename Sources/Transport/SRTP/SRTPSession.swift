@@ -1,4 +1,5 @@
 import CSRTP
+package import TransportRuntime
 
 /// SRTP and SRTCP of one call, both directions (RFC 3711, RFC 7714). One context each way for the whole call.
 ///

@@ -3,6 +3,7 @@ internal import Glibc
 internal import ICELite
 internal import Synchronization
 internal import Transport
+import TransportRuntime
 
 /// The relay's thread: sockets, what is under way, and a clock. Confined to that thread once `run` is called.
 final class RelayLoop {

@@ -2,7 +2,7 @@ import Foundation
 import ICELite
 import Testing
 
-@testable import Transport
+@testable import TransportMedia
 
 /// A receiver in virtual time: packets come when a test says, a pull is made every 10 ms.
 struct VirtualListener: ~Copyable {

@@ -2,7 +2,7 @@ import Foundation
 import ICELite
 import Testing
 
-@testable import Transport
+@testable import TransportMedia
 
 /// Sound to test with.
 enum Sound {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Transport
+@testable import TransportMedia
 
 @Suite("PCM ring") struct PCMRingTests {
     @Test("What does not fit is refused and counted, what is not there is missed") func bounds() {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Transport
+@testable import TransportMedia
 
 @Suite("Certificate fingerprints") struct CertificateFingerprintTests {
     @Test("What is written is read again, in any case", arguments: CertificateFingerprint.Hash.allCases)

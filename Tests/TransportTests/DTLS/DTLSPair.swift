@@ -2,7 +2,7 @@ import Foundation
 import ICELite
 import Testing
 
-@testable import Transport
+@testable import TransportMedia
 
 /// Two sessions and a network of 20 ms each way on a virtual clock; `lose` sees every datagram, numbered as sent.
 final class DTLSPair {

@@ -1,7 +1,7 @@
 import ICELite
 import Testing
 
-@testable import Transport
+@testable import TransportMedia
 
 @Suite("DTLS sessions") struct DTLSSessionTests {
     @Test("A handshake gives both ends the same keys, crosswise, and takes two round trips")

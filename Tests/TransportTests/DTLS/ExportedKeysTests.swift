@@ -5,7 +5,7 @@ import Foundation
 import ICELite
 import Testing
 
-@testable import Transport
+@testable import TransportMedia
 
 @Suite("SRTP keys from the exporter") struct ExportedKeysTests {
     struct Row: Decodable {

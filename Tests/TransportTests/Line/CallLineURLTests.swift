@@ -1,7 +1,7 @@
 import ICELite
 import Testing
 
-@testable import Transport
+@testable import TransportLine
 
 @Suite struct CallLineURLTests {
     @Test func readsHostPortPathAndQuery() throws {

@@ -2,7 +2,7 @@ import Foundation
 import ICELite
 import Testing
 
-@testable import Transport
+@testable import TransportLine
 
 @Suite struct ControlMessageTests {
     static let audio = ControlMessage.AudioDescription(

@@ -5,7 +5,7 @@ import Foundation
 import ICELite
 import Testing
 
-@testable import Transport
+@testable import TransportLine
 
 @Suite struct FrameReaderTests {
     enum Got: Equatable {

@@ -5,7 +5,7 @@ import Foundation
 import ICELite
 import Testing
 
-@testable import Transport
+@testable import TransportLine
 
 @Suite struct LineConnectionTests {
     let at = LineFixtures.at

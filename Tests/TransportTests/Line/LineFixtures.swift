@@ -2,7 +2,7 @@ import Foundation
 import ICELite
 import Testing
 
-@testable import Transport
+@testable import TransportLine
 
 /// Both ends of a line in memory, and the helpers its tests read as scripts with.
 enum LineFixtures {

@@ -1,7 +1,7 @@
 import ICELite
 import Testing
 
-@testable import Transport
+@testable import TransportMedia
 
 @Suite("RTCP") struct RTCPTests {
     private func types(_ bytes: [UInt8]) -> (packets: [RTCPPacket], error: RTPError?) {

@@ -4,7 +4,7 @@
 import ICELite
 import Testing
 
-@testable import Transport
+@testable import TransportMedia
 
 @Suite("RTP headers") struct RTPHeaderTests {
     private func payload(_ bytes: [UInt8]) -> Int? { try? RTPHeader(parsing: bytes.span.bytes).payload.count }

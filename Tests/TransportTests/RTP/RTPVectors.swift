@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Transport
+@testable import TransportMedia
 
 /// Reads the vectors beside the tests.
 enum RTPVectors {

@@ -3,7 +3,7 @@ import Glibc
 import ICELite
 import Testing
 
-@testable import Transport
+@testable import TransportRuntime
 
 @Suite(.timeLimit(.minutes(1)))
 struct ByteStreamTests {

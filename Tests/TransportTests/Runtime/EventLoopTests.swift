@@ -3,7 +3,7 @@ import ICELite
 import Synchronization
 import Testing
 
-@testable import Transport
+@testable import TransportRuntime
 
 @Suite(.timeLimit(.minutes(1)))
 struct EventLoopTests {

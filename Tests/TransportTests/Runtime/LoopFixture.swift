@@ -2,7 +2,7 @@ import Foundation
 import ICELite
 import Synchronization
 
-@testable import Transport
+@testable import TransportRuntime
 
 /// Something that only one thread at a time touches, as the test arranges it.
 final class Box<Value>: @unchecked Sendable {

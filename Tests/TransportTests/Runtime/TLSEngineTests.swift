@@ -1,7 +1,7 @@
 import ICELite
 import Testing
 
-@testable import Transport
+@testable import TransportRuntime
 
 struct TLSEngineTests {
     private func connect(

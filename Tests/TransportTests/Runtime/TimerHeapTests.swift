@@ -1,7 +1,7 @@
 import ICELite
 import Testing
 
-@testable import Transport
+@testable import TransportRuntime
 
 struct TimerHeapTests {
     @Test(arguments: 0..<20 as Range<UInt64>)

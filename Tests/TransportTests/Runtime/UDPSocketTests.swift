@@ -2,7 +2,7 @@ import Glibc
 import ICELite
 import Testing
 
-@testable import Transport
+@testable import TransportRuntime
 
 @Suite(.timeLimit(.minutes(1)))
 struct UDPSocketTests {

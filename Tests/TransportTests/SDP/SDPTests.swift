@@ -2,7 +2,7 @@ import Foundation
 import ICELite
 import Testing
 
-@testable import Transport
+@testable import TransportMedia
 
 @Suite("Session descriptions") struct SDPTests {
     private static let print =

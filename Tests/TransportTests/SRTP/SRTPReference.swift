@@ -1,7 +1,7 @@
 import COpenSSL
 import ICELite
 
-@testable import Transport
+@testable import TransportMedia
 
 /// SRTP and SRTCP written down once more, straight from the RFCs and on OpenSSL's ciphers alone: what packets of
 /// `SRTPSession` are compared with. RFC 3711 for AES-CM with HMAC-SHA1, RFC 7714 for AES-GCM.

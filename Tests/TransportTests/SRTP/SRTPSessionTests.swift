@@ -4,8 +4,9 @@
 import Foundation
 import ICELite
 import Testing
+import TransportRuntime
 
-@testable import Transport
+@testable import TransportMedia
 
 @Suite("SRTP sessions") struct SRTPSessionTests {
     static func keys(_ profile: SRTPProfile, swapped: Bool = false, seed: UInt8 = 0) throws -> SRTPKeys {

@@ -4,8 +4,9 @@
 import Foundation
 import ICELite
 import Testing
+import TransportRuntime
 
-@testable import Transport
+@testable import TransportMedia
 
 /// First the reference is proved with the RFCs' vectors, then `SRTPSession` with the reference.
 @Suite("SRTP vectors") struct SRTPVectorTests {

@@ -1,5 +1,6 @@
 import ICELite
 import Transport
+import TransportRuntime
 import TransportTestKit
 
 /// Both ends of a call, whole, on the virtual network: the machines of the product, no socket, no clock, no thread.
