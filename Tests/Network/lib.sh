@@ -99,6 +99,7 @@ packets() { inside "$1" nft list counter inet probe "$2" | sed -n 's/.*packets \
 
 # serve NAMESPACE ADDRESS: an echo server; sets serving (its process), line (its URL), udp (its port) and ca (its certificate).
 serve() {
+    : >"$work/serve"
     setpriv --pdeathsig KILL nsenter --net="/run/netns/$1" -- \
         "$probe" serve --bind "$2" --ca-out "$work/ca.pem" >"$work/serve" 2>"$work/serve.log" &
     serving=$!

@@ -29,7 +29,10 @@ def judge(report, expectations):
     """A list of what was found, and a list of what differs."""
     found, wrong = [], []
     for expectation in expectations:
-        path, sign, wanted = re.fullmatch(r"([\w.]+)(>=|<=|=)(.*)", expectation).groups()
+        parts = re.fullmatch(r"([\w.]+)(>=|<=|=)(.*)", expectation)
+        if not parts:
+            raise ValueError(f"not KEY=VALUE, KEY>=NUMBER or KEY<=NUMBER: {expectation}")
+        path, sign, wanted = parts.groups()
         try:
             value = value_at(report, path)
         except (KeyError, TypeError):
@@ -39,9 +42,9 @@ def judge(report, expectations):
         if sign == "=":
             holds = text(value) == wanted
         else:
-            holds = isinstance(value, (int, float)) and COMPARISONS[sign](value, float(wanted))
+            holds = isinstance(value, (int, float)) and not isinstance(value, bool) and COMPARISONS[sign](value, float(wanted))
         if not holds:
-            wrong.append(f"{path} is {text(value)}, not {sign.replace('=', '', sign == '=')}{wanted}")
+            wrong.append(f"{path} is {text(value)}, not {sign.removeprefix('=')}{wanted}")
     return found, wrong
 
 
