@@ -14,7 +14,7 @@ packages=(
 )
 case ${1:-} in
 '') ;;
-network-tests) packages+=(iproute2 nftables python3 util-linux) ;;
+network-tests) packages+=(conntrack iproute2 nftables python3 util-linux) ;;
 *) echo "error: setup.sh [network-tests]" >&2; exit 64 ;;
 esac
 

@@ -3,11 +3,17 @@
 #
 # Everything lives in a mount namespace of the script's own and hangs on its processes: nothing is left behind however the
 # script ends, and two runs do not meet.
-set -euo pipefail
+set -Eeuo pipefail
 
-for tool in ip nft nsenter unshare setpriv python3; do
-    command -v "$tool" >/dev/null || { echo "error: $tool is missing; Scripts/setup.sh network-tests installs it" >&2; exit 1; }
-done
+# need TOOL…
+need() {
+    local tool
+    for tool; do
+        command -v "$tool" >/dev/null ||
+            { echo "error: $tool is missing; Scripts/setup.sh network-tests installs it" >&2; exit 1; }
+    done
+}
+need ip nft nsenter unshare setpriv python3
 if [[ -z ${GRAINE_OWN_NAMESPACES:-} ]]; then
     # Without root: as the root of a user namespace, where the system lets one be made.
     as_root=()
@@ -28,7 +34,10 @@ work=$(mktemp -d)
 children=()
 cleanup() {
     local child
-    for child in ${children[@]+"${children[@]}"}; do kill -KILL "$child" 2>/dev/null || true; done
+    for child in ${children[@]+"${children[@]}"}; do
+        kill -KILL "$child" 2>/dev/null || continue
+        wait "$child" 2>/dev/null || true
+    done
     rm -rf "$work"
 }
 trap cleanup EXIT
@@ -43,15 +52,20 @@ trap 'echo "error: $current: line $LINENO: $BASH_COMMAND" >&2' ERR
 
 pass() {
     passed=$((passed + 1))
-    echo "$1"
+    echo "ok: $1"
 }
 fail() {
     failed=$((failed + 1))
     echo "error: $1" >&2
 }
 
-# inside NAMESPACE COMMAND…: runs it there; it dies with this script.
-inside() { setpriv --pdeathsig KILL nsenter --net="/run/netns/$1" -- "${@:2}"; }
+# What a command in a namespace runs behind: it dies with this script, and, where root may say so, goes before whatever else
+# makes the machine busy, for audio is judged here.
+ahead=(setpriv --pdeathsig KILL)
+if chrt --rr 1 true 2>/dev/null; then ahead+=(chrt --rr 1); fi
+
+# inside NAMESPACE COMMAND…: runs it there.
+inside() { "${ahead[@]}" nsenter --net="/run/netns/$1" -- "${@:2}"; }
 
 # namespace NAME…
 namespace() {
@@ -100,7 +114,7 @@ packets() { inside "$1" nft list counter inet probe "$2" | sed -n 's/.*packets \
 # serve NAMESPACE ADDRESS: an echo server; sets serving (its process), line (its URL), udp (its port) and ca (its certificate).
 serve() {
     : >"$work/serve"
-    setpriv --pdeathsig KILL nsenter --net="/run/netns/$1" -- \
+    "${ahead[@]}" nsenter --net="/run/netns/$1" -- \
         "$probe" serve --bind "$2" --ca-out "$work/ca.pem" >"$work/serve" 2>"$work/serve.log" &
     serving=$!
     children+=("$serving")
@@ -115,7 +129,7 @@ serve() {
 
 # place NAMESPACE NAME ARGUMENTS…: starts a call there in the background; sets calling (its process). Its report: $work/NAME.json.
 place() {
-    setpriv --pdeathsig KILL nsenter --net="/run/netns/$1" -- \
+    "${ahead[@]}" nsenter --net="/run/netns/$1" -- \
         "$probe" call "$line" --ca "$ca" --quiet --json "$work/$2.json" "${@:3}" >"$work/$2.out" 2>&1 &
     calling=$!
     children+=("$calling")
@@ -129,7 +143,7 @@ call() {
 }
 
 # report NAME EXPECTED…: what Tests/Network/report.py finds wrong with the call's report, or its figures.
-report() { python3 Tests/Network/report.py "$work/$1.json" "${@:2}"; }
+report() { python3 -B Tests/Network/report.py "$work/$1.json" "${@:2}"; }
 
 # Ends the script with a line that says how many passed.
 finish() {
