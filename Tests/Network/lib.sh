@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034
 # Sourced by the scripts beside it: network namespaces of the script's own, an echo server in one of them, and what a call's
 # report must say. Whatever is missing is an error; nothing is skipped.
 #
@@ -118,8 +119,7 @@ serve() {
         "$probe" serve --bind "$2" --ca-out "$work/ca.pem" >"$work/serve" 2>"$work/serve.log" &
     serving=$!
     children+=("$serving")
-    local attempt
-    for attempt in {1..100}; do
+    for _ in {1..100}; do
         ! grep -q ^READY "$work/serve" || break
         sleep 0.1
     done

@@ -25,7 +25,7 @@ verdict() {
 carried() {
     current=$1
     verdict "$2"
-    local udp_before tcp_before udp tcp packets least=150 findings
+    local udp_before tcp_before udp tcp least=150 findings
     udp_before=$(packets "$server" udp_in)
     tcp_before=$(packets "$server" tcp_in)
     call "$client" "$1"
@@ -74,7 +74,7 @@ ended_within_a_second() {
 
 # hung_up NAME VERDICT TRANSPORT SIGNAL WHO EXIT EXPECTED…: a call in its third second, then SIGNAL to the client or the server.
 hung_up() {
-    local name=$1 transport=$3 signal=$4 who=$5 expected=$6 attempt findings before connections
+    local name=$1 transport=$3 signal=$4 who=$5 expected=$6 findings before connections
     current=$name
     verdict "$2"
     place "$client" "$name" --duration 20
@@ -82,7 +82,7 @@ hung_up() {
     local kind=udp
     if [[ $transport == websocket ]]; then kind=tcp; fi
     before=$(packets "$server" "${kind}_in")
-    for attempt in {1..100}; do
+    for _ in {1..100}; do
         (($(packets "$server" "${kind}_in") - before < 70)) || break
         sleep 0.1
     done

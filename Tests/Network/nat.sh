@@ -83,9 +83,9 @@ for _ in range(5):
 
 # Waits until the call in the background has a second of media at the server.
 until_media() {
-    local before attempt
+    local before
     before=$(packets server udp_in)
-    for attempt in {1..100}; do
+    for _ in {1..100}; do
         (($(packets server udp_in) - before < 70)) || return 0
         sleep 0.1
     done
