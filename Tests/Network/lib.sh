@@ -31,7 +31,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 probe=$PWD/${PROBE:-.build-release/release/graine-transport-probe}
 [[ -x $probe ]] || { echo "error: no probe at $probe; Scripts/build.sh makes it" >&2; exit 1; }
 
-work=$(mktemp -d)
+# In the file system that goes with the namespace.
+work=/run/work
+mkdir $work
 children=()
 cleanup() {
     local child
@@ -39,7 +41,6 @@ cleanup() {
         kill -KILL "$child" 2>/dev/null || continue
         wait "$child" 2>/dev/null || true
     done
-    rm -rf "$work"
 }
 trap cleanup EXIT
 trap 'exit 130' INT
