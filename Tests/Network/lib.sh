@@ -149,5 +149,5 @@ report() { python3 -B Tests/Network/report.py "$work/$1.json" "${@:2}"; }
 # Ends the script with a line that says how many passed.
 finish() {
     echo "$(basename "$0" .sh): $passed passed, $failed failed"
-    ((failed == 0))
+    exit $((failed > 0))
 }

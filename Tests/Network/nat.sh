@@ -140,7 +140,7 @@ moved() {
     kill "$watching"
     wait "$watching" 2>/dev/null || true
     if ! seen=$(python3 -B Tests/Network/moved.py "$work/$1.wire" $check_limit $move_limit); then
-        fail "$1: $seen; $(report "$1" call.transport=webrtc call.transportFallbackReason=none)"
+        fail "$1: $seen; $(report "$1" call.transport=webrtc call.transportFallbackReason=none || true)"
     elif ! findings=$(report "$1" call.state=ended call.transport=webrtc call.transportFallbackReason=none aborted=false \
         call.outcome.reason=local dtls.retransmits=0); then
         fail "$1: $findings; $seen"
