@@ -15,7 +15,8 @@ final class ClientDriver: @unchecked Sendable {
         let call: ClientCallConfiguration
         let trust: TLSContext.Trust
         let pathDetour: (@Sendable (SocketAddress) -> SocketAddress?)?
-        let lineDetour: SocketAddress?
+        let lineDetour: LineDetour?
+        let origin: ByteStream.Origin
 
         init(_ configuration: TransportConfiguration) throws(TransportError) {
             let url: CallLineURL
@@ -49,6 +50,10 @@ final class ClientDriver: @unchecked Sendable {
             }
             pathDetour = configuration.pathDetour
             lineDetour = configuration.lineDetour
+            origin = ByteStream.Origin(address: configuration.localAddress, family: configuration.addressFamily)
+            if let local = configuration.localAddress, !origin.allows(local.family) {
+                throw .invalidOptions("localAddress is no IP\(origin.family ?? local.family) address")
+            }
         }
     }
 
@@ -139,8 +144,10 @@ final class ClientDriver: @unchecked Sendable {
         call.start(now: now)
         let url = settings.call.url
         let stream = ByteStream.connect(
-            host: settings.lineDetour?.ip.description ?? url.host, port: settings.lineDetour?.port ?? url.port,
+            host: settings.lineDetour?.relay.ip.description ?? url.host,
+            port: settings.lineDetour?.relay.port ?? url.port,
             tls: tls.map { ByteStream.Security(context: $0, host: url.host) },
+            from: settings.lineDetour == nil ? settings.origin : ByteStream.Origin(),
             deadline: now + settings.call.limits.lineBudget.nanoseconds, loop: loop)
         self.stream = stream
         stream.onEvent = { [unowned self] event in
@@ -179,10 +186,14 @@ final class ClientDriver: @unchecked Sendable {
 
     /// One socket for each local address; loopback only towards a loopback peer (RFC 8445 §5.1.1.1).
     private func openSockets() {
-        let isLoopback = stream?.remoteAddress?.ip.unmapped.isLoopback == true
-        let addresses = NetworkInterfaces.all().filter { $0.isLoopback == isLoopback && !$0.ip.isLinkLocal }
+        let peer = settings.lineDetour?.target ?? stream?.remoteAddress
+        let isLoopback = peer?.ip.unmapped.isLoopback == true
+        let usable = NetworkInterfaces.all().filter {
+            $0.isLoopback == isLoopback && !$0.ip.isLinkLocal && settings.origin.allows($0.ip.family)
+        }
+        let addresses = settings.origin.address.map { [$0] } ?? usable.map(\.ip)
         for address in addresses.prefix(Self.socketLimit) {
-            guard let socket = try? UDPSocket.open(bind: SocketAddress(ip: address.ip, port: 0)) else { continue }
+            guard let socket = try? UDPSocket.open(bind: SocketAddress(ip: address, port: 0)) else { continue }
             do throws(SocketError) {
                 try loop.register(socket.fd, interest: .readable) { [unowned self] readiness in
                     if readiness.contains(.error) { drainErrors(of: socket) }

@@ -1,22 +1,25 @@
 internal import Foundation
 internal import ICELite
-internal import Synchronization
 internal import Transport
-internal import TransportTestKit
+internal import TransportLine
+internal import TransportRuntime
 
 /// Places calls with `TransportSession`: the product's own path, with the relay in front when there is an impairment.
 struct LiveCallPlacer: CallPlacing {
     func place(
-        _ plan: CallPlan, progress: @escaping @Sendable (String) -> Void
+        _ plan: CallPlan, tell: @escaping @Sendable (CallMoment) -> Void
     ) async throws(ProbeError) -> CallResult {
         // Lives as long as the call: an endpoint of our own when there is no target, a relay when something is impaired.
-        let site = try CallSite(plan)
+        if plan.target != nil, let bind = plan.bind { try Self.checkOwn(bind) }
+        let site = try await CallSite(plan)
         defer { site.close() }
 
         var configuration = TransportConfiguration(url: site.url)
         configuration.key = plan.key
         configuration.pathDetour = site.pathDetour
         configuration.lineDetour = site.lineDetour
+        configuration.addressFamily = plan.family
+        if plan.target != nil { configuration.localAddress = plan.bind }
         configuration.callTransport = CallTransport(rawValue: plan.preference.rawValue) ?? .auto
         configuration.trust =
             if let file = site.caFile { .caFile(file) } else if plan.insecure { .insecure } else { .system }
@@ -29,18 +32,17 @@ struct LiveCallPlacer: CallPlacing {
             throw .usage("\(error)")
         }
         let heard = await withTaskCancellationHandler {
-            await follow(session, plan, progress)
+            await follow(session, plan, tell)
         } onCancel: {
             session.end()
         }
-        // The end first: an interrupted call is not over yet.
         let outcome = await session.outcome()
         var result = CallResult(name: plan.name, preference: plan.preference)
         result.fill(from: session.snapshot)
         result.fill(from: outcome, session.snapshot.refusal)
         if let heard, result.wasActive {
             let said = plan.audio.prefix(Int(plan.duration * Double(RecordingResampler.callSampleRate)))
-            result.returned = ReturnedAudio(original: Array(said), returned: heard)
+            result.returned = await Self.compare(Array(said), heard)
             result.recording = plan.keepsRecording ? heard : nil
         }
         return result
@@ -50,13 +52,13 @@ struct LiveCallPlacer: CallPlacing {
     ///
     /// - Returns: What was heard since active; nil if it never was.
     private func follow(
-        _ session: TransportSession, _ plan: CallPlan, _ progress: @escaping @Sendable (String) -> Void
+        _ session: TransportSession, _ plan: CallPlan, _ tell: @escaping @Sendable (CallMoment) -> Void
     ) async -> [Int16]? {
         var speech: Task<[Int16], Never>?
         for await event in session.events {
             switch event {
             case .stateChanged(let state):
-                progress(state.rawValue)
+                tell(.state(state.rawValue))
                 guard state == .active, speech == nil else { continue }
                 let pump = SpeechPump(capture: session.capture, playout: session.playout, audio: plan.audio)
                 speech = Task {
@@ -64,12 +66,31 @@ struct LiveCallPlacer: CallPlacing {
                     session.end()
                     return heard
                 }
-            default: break
+            case .transportChanged(let kind, let fallback):
+                tell(.transport(kind.rawValue, reason: fallback?.reason.wire))
+            case .ended: speech?.cancel()
+            case .message: break
             }
         }
-        // The call is over, or this task was cancelled: then the events end without an `ended`.
-        speech?.cancel()
+        // The events end early when the command is cancelled; the call is being hung up then.
+        if Task.isCancelled { speech?.cancel() }
         return await speech?.value
+    }
+
+    /// On a thread of its own: it takes a while, and the calls that still run beside this one pump their audio on the pool.
+    private static func compare(_ said: [Int16], _ heard: [Int16]) async -> ReturnedAudio {
+        await withCheckedContinuation { done in
+            Thread.detachNewThread { done.resume(returning: ReturnedAudio(original: said, returned: heard)) }
+        }
+    }
+
+    /// - Throws: `resource` when this machine does not have `address`.
+    private static func checkOwn(_ address: IPAddress) throws(ProbeError) {
+        do throws(SocketError) {
+            try UDPSocket.open(bind: SocketAddress(ip: address, port: 0)).close()
+        } catch {
+            throw .resource("--bind: \(error)")
+        }
     }
 }
 
@@ -145,87 +166,5 @@ extension CallResult {
         case .ended(.failed(let message)):
             self.outcome = ["outcome": "ended", "reason": "failed", "error": .string(message)]
         }
-    }
-}
-
-/// Where a call goes: the target, or an echo endpoint in this process; through a relay if something is to be impaired.
-final class CallSite: Sendable {
-    /// The URL to dial.
-    let url: String
-    /// The PEM file to trust; nil: as the options say.
-    let caFile: String?
-    /// Where the relay stands in for an address of the peer's; nil without a relay.
-    let pathDetour: (@Sendable (SocketAddress) -> SocketAddress?)?
-    /// Where the relay stands in for the line's address.
-    let lineDetour: SocketAddress?
-    private let endpoint: AgentEndpoint?
-    private let relay: ImpairmentRelay?
-
-    init(_ plan: CallPlan) throws(ProbeError) {
-        var lineTarget: SocketAddress?
-        if let target = plan.target {
-            (url, caFile, endpoint) = (target, plan.caFile, nil)
-            lineTarget = SocketAddress(lineOf: target)
-        } else {
-            let endpoint = try LiveEchoServer.endpoint(bind: "127.0.0.1", port: 0, udpPort: 0, keys: [])
-            let file = LiveEchoServer.temporaryFile()
-            try OutputFile.write(Array(endpoint.certificatePEM.utf8), path: file)
-            (url, caFile, self.endpoint) = ("wss://\(endpoint.address)/", file, endpoint)
-            lineTarget = SocketAddress(lineOf: "wss://\(endpoint.address)/")
-        }
-        guard !plan.impairment.isClear else {
-            (relay, pathDetour, lineDetour) = (nil, nil, nil)
-            return
-        }
-        let spec = plan.impairment
-        let impairsLine = !spec.lineUp.isClear || !spec.lineDown.isClear
-        if impairsLine, lineTarget == nil {
-            throw .usage("--impair line.…: the target's host must be a literal IP address")
-        }
-        var configuration = ImpairmentRelay.Configuration()
-        configuration.udpTargets = Array(repeating: nil, count: ImpairmentRelay.maximumTargets)
-        if impairsLine { configuration.tcpTarget = lineTarget }
-        (configuration.udpUp, configuration.udpDown, configuration.lineUp, configuration.lineDown) = spec.models
-        configuration.seed = plan.seed
-        do throws(RelayError) {
-            let relay = try ImpairmentRelay(configuration)
-            self.relay = relay
-            lineDetour = relay.tcpAddress
-            let used = Counter()
-            pathDetour = { target in
-                let index = used.next()
-                guard index < relay.udpAddresses.count else { return nil }
-                relay.setUDPTarget(target, at: index)
-                return relay.udpAddresses[index]
-            }
-        } catch {
-            throw .resource("the relay for --impair: \(error)")
-        }
-    }
-
-    /// Hands out 0, 1, 2, …
-    private final class Counter: Sendable {
-        private let count = Mutex(0)
-
-        func next() -> Int {
-            count.withLock { count in
-                defer { count += 1 }
-                return count
-            }
-        }
-    }
-
-    func close() {
-        relay?.stop()
-        endpoint?.stop()
-        if let caFile, endpoint != nil { try? FileManager.default.removeItem(atPath: caFile) }
-    }
-}
-
-extension SocketAddress {
-    /// The TCP address of a call line's URL whose host is a literal; nil for every other.
-    fileprivate init?(lineOf url: String) {
-        guard let parsed = try? CallLineURL(url), let ip = parsed.literal else { return nil }
-        self.init(ip: ip, port: parsed.port)
     }
 }
