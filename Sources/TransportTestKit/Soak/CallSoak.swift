@@ -72,8 +72,24 @@ package final class CallSoak: Sendable {
 
     /// Hands out the indices of calls to those who place them.
     private final class Tickets: Sendable {
-        private let next = Atomic<Int>(0)
-        func take() -> Int { next.wrappingAdd(1, ordering: .relaxed).oldValue }
+        private let next = Mutex(0)
+        private let granted = Mutex(0)
+
+        /// Allows `count` more; the index after the last of them.
+        func grant(_ count: Int) -> Int {
+            granted.withLock { granted in
+                granted += count
+                return granted
+            }
+        }
+
+        func take(before end: Int) -> Int? {
+            next.withLock { next in
+                guard next < end else { return nil }
+                defer { next += 1 }
+                return next
+            }
+        }
     }
 
     /// Faults that are told at most.
@@ -83,6 +99,7 @@ package final class CallSoak: Sendable {
 
     private let plan: Plan
     private let kept = Mutex(Kept())
+    private let tickets = Tickets()
 
     package init(_ plan: Plan) { self.plan = plan }
 
@@ -131,13 +148,12 @@ package final class CallSoak: Sendable {
     }
 
     private func place(_ count: Int, _ configuration: TransportConfiguration) async {
-        let tickets = Tickets()
+        let end = tickets.grant(count)
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<plan.sideBySide {
                 group.addTask { [self] in
                     while true {
-                        let index = tickets.take()
-                        if index >= count { return }
+                        guard let index = tickets.take(before: end) else { return }
                         await call(index, configuration)
                     }
                 }
@@ -148,7 +164,7 @@ package final class CallSoak: Sendable {
     /// One call: its carriage and who hangs up follow from its index.
     private func call(_ index: Int, _ template: TransportConfiguration) async {
         var configuration = template
-        configuration.callID += "-\(index)"
+        configuration.callID = "soak-\(index)"
         configuration.callTransport = index % 2 == 0 ? .auto : .websocket
         let expected = index % 2 == 0 ? TransportKind.webrtc : .websocket
         let clientHangsUp = index / 2 % 2 == 0
