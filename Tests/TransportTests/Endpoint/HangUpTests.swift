@@ -15,11 +15,9 @@ import TransportTestKit
             let first = HangUpCase(moment: .onWebRTC, actor: .client)
             #expect(try await first.run() == first.expected)
             let before = ProcessFigures.now()
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for hangUp in HangUpCase.all {
-                    group.addTask { #expect(try await hangUp.run() == hangUp.expected, "\(hangUp)") }
-                }
-                try await group.waitForAll()
+            for hangUp in HangUpCase.all where [.client, .agent].contains(hangUp.actor) {
+                let ends = try await hangUp.run()
+                #expect(ends == hangUp.expected, "\(hangUp.testDescription)")
             }
             let isQuiet = await HangUpCase.comes { ProcessFigures.now().ownThreads == before.ownThreads }
             #expect(isQuiet, "\(before.ownThreads) threads before, \(ProcessFigures.now().ownThreads) after")

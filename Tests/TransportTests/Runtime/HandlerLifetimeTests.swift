@@ -16,7 +16,7 @@ struct HandlerLifetimeTests {
     @Test(arguments: [1, 2, 3, 40])
     func aSocketMayBeClosedByWhatItReceivesAndIsFreedWithItsHandler(count: Int) async throws {
         try await withLoop { loop in
-            let pool = PacketPool(size: 64)
+            let pool = Box(PacketPool(size: 64))
             let trace = Trace()
             let seen = Happenings<[UInt8]>()
             let later = Happenings<SendResult>()
@@ -30,12 +30,12 @@ struct HandlerLifetimeTests {
                     // The handler is the only owner, and lets the socket go while the socket is receiving.
                     try loop.register(socket.fd, interest: .readable) { _ in
                         var bytes: [UInt8] = []
-                        socket.receive(into: pool) { packet, _, _ in
+                        socket.receive(into: pool.value) { packet, _, _ in
                             packet.bytes.withUnsafeBytes { bytes += $0 }
                             loop.unregister(socket.fd)
                             socket.close()
                         }
-                        #expect(socket.receive(into: pool) { _, _, _ in } == 0)
+                        #expect(socket.receive(into: pool.value) { _, _, _ in } == 0)
                         socket.drainErrors { _ in Issue.record("a closed socket has no errors") }
                         later.add(socket.send(octets(9).span.bytes, to: socket.localAddress))
                         seen.add(bytes)
@@ -47,14 +47,14 @@ struct HandlerLifetimeTests {
             #expect((1...min(count, 2)).contains(bytes.count) && bytes == (0..<UInt8(bytes.count)).map(\.self))
             #expect(await later.next() == .failed(errno: EBADF))
             #expect(await loop.run { loop.registrationCount } == 0)
-            #expect(await loop.run { pool.taken } == 0)
+            #expect(await loop.run { pool.value.taken } == 0)
             #expect(await loop.run { trace.isGone })
         }
     }
 
     @Test func aSocketMayBeClosedByWhatItsErrorQueueSays() async throws {
         try await withLoop { loop in
-            let pool = PacketPool(size: 4)
+            let pool = Box(PacketPool(size: 4))
             let trace = Trace()
             let seen = Happenings<Int>()
             try await loop.run {
@@ -74,7 +74,7 @@ struct HandlerLifetimeTests {
                             }
                         }
                         // As a driver does, not knowing what the errors decided.
-                        #expect(socket.receive(into: pool) { _, _, _ in } == 0)
+                        #expect(socket.receive(into: pool.value) { _, _, _ in } == 0)
                         seen.add(errors)
                     }
                     #expect(socket.send(octets(1).span.bytes, to: closedAddress) == .sent)
