@@ -1,3 +1,4 @@
+internal import Transport
 internal import TransportTestKit
 
 /// `transport-benchmarks soak`: a thousand calls in this process; what they leave behind fails it.
@@ -6,9 +7,10 @@ enum SoakRun {
     static let growthLimit = 5_000_000
 
     static let usage = """
-        transport-benchmarks soak [--calls N] [--side-by-side N]
+        transport-benchmarks soak [--calls N] [--side-by-side N] [--only webrtc|websocket]
           --calls N         calls in all, 200 to 1000000; the first 100 are not counted (default 1000)
           --side-by-side N  calls at one time, 1 to 64 (default 4)
+          --only CARRIAGE   webrtc or websocket for all of them (default: in turn)
         """
 
     /// Runs it and returns the exit code: 0 when nothing is left behind, 1 when something is.
@@ -48,7 +50,12 @@ enum SoakRun {
         plan.calls = 1_000 - plan.warmUp
         var rest = arguments[...]
         while let option = rest.popFirst() {
-            guard let text = rest.popFirst(), let number = Int(text) else { return nil }
+            guard let text = rest.popFirst() else { return nil }
+            if option == "--only", let carriage = TransportKind(rawValue: text) {
+                plan.only = carriage
+                continue
+            }
+            guard let number = Int(text) else { return nil }
             switch option {
             case "--calls" where (200...1_000_000).contains(number): plan.calls = number - plan.warmUp
             case "--side-by-side" where (1...64).contains(number): plan.sideBySide = number

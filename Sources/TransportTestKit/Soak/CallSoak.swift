@@ -15,6 +15,8 @@ package final class CallSoak: Sendable {
         package var warmUp = 100
         /// Calls at one time.
         package var sideBySide = 4
+        /// The one carriage of all calls; nil for both in turn.
+        package var only: TransportKind?
         /// How long a call stays active.
         package var activeFor = Duration.milliseconds(40)
         /// How long anything is waited for before it counts as hung.
@@ -165,8 +167,8 @@ package final class CallSoak: Sendable {
     private func call(_ index: Int, _ template: TransportConfiguration) async {
         var configuration = template
         configuration.callID = "soak-\(index)"
-        configuration.callTransport = index % 2 == 0 ? .auto : .websocket
-        let expected = index % 2 == 0 ? TransportKind.webrtc : .websocket
+        let expected = plan.only ?? (index % 2 == 0 ? TransportKind.webrtc : .websocket)
+        configuration.callTransport = expected == .webrtc ? .auto : .websocket
         let clientHangsUp = index / 2 % 2 == 0
         do throws(TransportError) {
             let session = try TransportSession(configuration: configuration)
