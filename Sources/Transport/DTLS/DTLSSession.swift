@@ -191,7 +191,10 @@ package struct DTLSSession: ~Copyable {
             phase = .established
             stopRetransmission()
             alertDeadline = .never
-            current?.repeats = []
+            if var last = current {
+                last.repeats = []
+                current = last
+            }
         case Int32(DTLS_STEP_CLOSED):
             report()
             if phase != .ended { events.append(.closed) }
