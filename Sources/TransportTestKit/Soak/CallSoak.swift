@@ -42,8 +42,10 @@ package final class CallSoak: Sendable {
 
         /// What is left behind, in sentences; empty when nothing is.
         ///
-        /// - Parameter growthLimit: resident bytes that may have come to those after the warm-up.
-        package func leaks(growthLimit: Int) -> [String] {
+        /// - Parameters:
+        ///   - growthLimit: resident bytes that may have come to those after the warm-up.
+        ///   - heapLimit: bytes on the heap that may have.
+        package func leaks(growthLimit: Int, heapLimit: Int) -> [String] {
             var found = faults
             if connections != 0 { found.append("\(connections) connections of the endpoint are left") }
             if sessions != 0 { found.append("\(sessions) sessions are left") }
@@ -56,6 +58,8 @@ package final class CallSoak: Sendable {
             }
             let growth = after.residentBytes - before.residentBytes
             if growth > growthLimit { found.append("resident memory has grown by \(growth) bytes") }
+            let heap = after.heapBytes - before.heapBytes
+            if heap > heapLimit { found.append("\(heap) bytes more are allocated and not freed") }
             return found
         }
     }
