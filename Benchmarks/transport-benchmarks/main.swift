@@ -45,4 +45,9 @@ func run(_ arguments: some Sequence<String>) -> Int32 {
     return 0
 }
 
-exit(run(CommandLine.arguments.dropFirst()))
+let arguments = CommandLine.arguments.dropFirst()
+switch arguments.first {
+case "soak": exit(await SoakRun.run(Array(arguments.dropFirst())))
+case "allocations": exit(AllocationCheck.run())
+default: exit(run(arguments))
+}

@@ -5,6 +5,7 @@
 #include "CLinux.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <linux/sockios.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -332,3 +333,15 @@ int64_t clinux_boot_nanoseconds(void) {
     clock_gettime(CLOCK_BOOTTIME, &time);
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
+
+size_t clinux_heap_used(void) {
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+size_t clinux_heap_reserved(void) {
+    struct mallinfo2 info = mallinfo2();
+    return info.arena + info.hblkhd;
+}
+
+void clinux_heap_trim(void) { malloc_trim(0); }

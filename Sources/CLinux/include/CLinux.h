@@ -90,4 +90,11 @@ typedef struct clinux_socket_error {
 /* 1 when it read an entry of the error queue, 0 when there is none. */
 int clinux_read_error(int fd, clinux_socket_error *out);
 
+/* Bytes allocated and not freed, mapped blocks included, over all arenas. The corresponding C function is `mallinfo2`. */
+size_t clinux_heap_used(void);
+/* Bytes the allocator has from the system, used or free, mapped blocks included. */
+size_t clinux_heap_reserved(void);
+/* Gives free memory back to the system. The corresponding C function is `malloc_trim`. */
+void clinux_heap_trim(void);
+
 #endif

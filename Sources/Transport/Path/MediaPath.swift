@@ -387,10 +387,19 @@ package struct MediaPath: ~Copyable {
         }
     }
 
+    private var hasFlightDatagrams: Bool {
+        switch dtls {
+        case .some(let session): session.hasDatagrams
+        case .none: false
+        }
+    }
+
     private mutating func pumpFlights(now: Instant) {
+        // Every packet of the call comes by here: nothing is allocated while the handshake has nothing to say.
+        guard hasFlightDatagrams else { return }
         let targets: [NetworkPath]
         if let selected = selectedPath { targets = [selected] } else { targets = destinations }
-        guard !targets.isEmpty, dtls != nil else { return }
+        guard !targets.isEmpty else { return }
         while let datagram = nextFlightDatagram(now: now) {
             for target in targets { enqueue(datagram, to: target, now: now) }
         }
