@@ -137,7 +137,7 @@ struct HangUpCase: Sendable, CustomTestStringConvertible {
         var configuration = TransportConfiguration(url: "wss://\(endpoint.address)/call")
         configuration.trust = .insecure
         configuration.callTransport = moment == .onWebSocket ? .websocket : .auto
-        configuration.lineDetour = relay.tcpAddress
+        configuration.lineDetour = relay.tcpAddress.map { LineDetour(relay: $0, target: endpoint.address) }
         // The patience is a state that is to last, too.
         if moment == .patient { configuration.limits.checkPatience = max(.seconds(3), delay * 5) }
         configuration.pathDetour = { $0.port == udpPort ? detour : nil }
