@@ -56,7 +56,7 @@ status=0
 {
     echo "$target: $2 s asked for, $(git rev-parse --short HEAD), $(swift --version 2>/dev/null | grep -o 'Swift version [0-9.]*')"
     grep -E 'INITED|pulse|^Done|^stat::|Fatal error|ERROR|SUMMARY' "$raw" | sed 's/ *$//' || true
-    grep -E '^#' "$raw" | tail -n 1
+    grep -E '^#[0-9]' "$raw" | tail -n 1
     echo "files found beyond the corpus: $(find "$found" -type f | wc -l)"
 } >"$log"
 cat "$log"

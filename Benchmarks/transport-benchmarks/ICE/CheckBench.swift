@@ -1,5 +1,5 @@
 internal import ICELite
-internal import Transport
+internal import TransportRuntime
 
 /// A lite agent with its buffers: a datagram goes in, what it answers comes out.
 final class CheckBench {
@@ -39,11 +39,12 @@ final class CheckBench {
     func handle(_ bytes: [UInt8]) {
         now = now + 1_000
         _ = agent.handle(bytes.span.bytes, path: path, now: now)
-        guard var packet = pool.take() else { return }
-        while packet.write({ out in agent.pollTransmit(into: &out, now: now) }) != nil {
-            answers &+= 1
-            packet.count = 0
-        }
+        while answer() { answers &+= 1 }
+    }
+
+    private func answer() -> Bool {
+        guard var packet = pool.take() else { return false }
+        return packet.write { out in agent.pollTransmit(into: &out, now: now) } != nil
     }
 
     /// One check written.

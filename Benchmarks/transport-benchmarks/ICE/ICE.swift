@@ -1,6 +1,6 @@
 internal import COpenSSL
 internal import ICELite
-internal import Transport
+internal import TransportRuntime
 
 /// The suite `ice`: what a connectivity check costs, and what junk costs a lite agent.
 enum ICE {
