@@ -15,7 +15,7 @@ import Testing
 
     private func finding(_ target: FuzzTarget, _ bytes: [UInt8]) -> FuzzFinding? {
         do throws(FuzzFinding) {
-            try bytes.withUnsafeBytes { (bytes) throws(FuzzFinding) in try target.run(bytes) }
+            try target.run(bytes)
             return nil
         } catch {
             return error
