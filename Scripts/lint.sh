@@ -24,7 +24,7 @@ forbid() {
     fi
 }
 
-swift format lint --strict -r -p Package.swift Sources Tests Benchmarks || failed=1
+swift format lint --strict -r -p Package.swift Sources Tests Benchmarks Fuzz || failed=1
 
 import='^[[:space:]]*(@[a-zA-Z_()]+[[:space:]]+)*((internal|package|public|private|fileprivate)[[:space:]]+)?import[[:space:]]+([a-z]+[[:space:]]+)?'
 
