@@ -18,6 +18,8 @@ case $target in fuzz-stun | fuzz-full-agent | fuzz-lite-agent) ;; *) usage ;; es
 # Longest input, bytes: a script of a few hundred steps, a datagram as long as any.
 max_length=1200
 max_files=300
+# Seconds of one input that count as hanging. Of the wall clock: a busy machine alone takes seconds.
+slow=60
 seeds=Fuzz/Corpus/$target
 found=.build-fuzz/corpus/$target
 crashes=.build-fuzz/crashes
@@ -51,7 +53,7 @@ log=Fuzz/Logs/$target.log
 raw=$(mktemp)
 trap 'rm -f "$raw"' EXIT
 status=0
-"$binary" "$found" "$seeds" -max_total_time="$2" -max_len=$max_length -timeout=5 -print_final_stats=1 \
+"$binary" "$found" "$seeds" -max_total_time="$2" -max_len=$max_length -timeout=$slow -print_final_stats=1 \
     -artifact_prefix="$crashes/$target-" >"$raw" 2>&1 || status=$?
 {
     echo "$target: $2 s asked for, $(git rev-parse --short HEAD), $(swift --version 2>/dev/null | grep -o 'Swift version [0-9.]*')"

@@ -35,7 +35,7 @@ import Testing
     ) throws {
         let corpus = try Self.corpus(of: target)
         var randomness = Randomness.seeded(0x46_555A)
-        for turn in 0..<1_000 {
+        for turn in 0..<300 {
             var bytes = corpus[Int.random(in: 0..<corpus.count, using: &randomness)].bytes
             for _ in 0..<Int.random(in: 1...8, using: &randomness) where !bytes.isEmpty {
                 let index = Int.random(in: 0..<bytes.count, using: &randomness)
