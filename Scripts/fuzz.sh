@@ -56,7 +56,7 @@ status=0
 "$binary" "$found" "$seeds" -max_total_time="$2" -max_len=$max_length -timeout=$slow -print_final_stats=1 \
     -artifact_prefix="$crashes/$target-" >"$raw" 2>&1 || status=$?
 {
-    echo "$target: $2 s asked for, $(git rev-parse --short HEAD), $(swift --version 2>/dev/null | grep -o 'Swift version [0-9.]*')"
+    echo "$target: $2 s asked for, $(swift --version 2>/dev/null | grep -o 'Swift version [0-9.]*')"
     grep -E 'INITED|pulse|^Done|^stat::|Fatal error|ERROR|SUMMARY' "$raw" | sed 's/ *$//' || true
     grep -E '^#[0-9]' "$raw" | tail -n 1
     echo "files found beyond the corpus: $(find "$found" -type f | wc -l)"
