@@ -34,6 +34,7 @@ import Testing
         target: FuzzTarget
     ) throws {
         let corpus = try Self.corpus(of: target)
+        try #require(!corpus.isEmpty)
         var randomness = Randomness.seeded(0x46_555A)
         for turn in 0..<300 {
             var bytes = corpus[Int.random(in: 0..<corpus.count, using: &randomness)].bytes
