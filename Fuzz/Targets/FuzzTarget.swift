@@ -4,8 +4,6 @@ internal import ICELite
 package enum FuzzTarget: String, CaseIterable, Sendable {
     /// One datagram: the STUN parser, every accessor, and the writer's round trip.
     case stun = "fuzz-stun"
-    /// A script for a full agent.
-    case fullAgent = "fuzz-full-agent"
     /// A script for a lite agent.
     case liteAgent = "fuzz-lite-agent"
 
@@ -15,7 +13,6 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     package func run(_ bytes: [UInt8]) throws(FuzzFinding) {
         switch self {
         case .stun: try STUNFuzz.run(bytes)
-        case .fullAgent: try FullAgentFuzz.run(bytes)
         case .liteAgent: try LiteAgentFuzz.run(bytes)
         }
     }
