@@ -108,7 +108,7 @@ if isFuzzing {
             name: "FuzzDriver", dependencies: ["CLibFuzzer", "FuzzTargets"], path: "Fuzz/Driver",
             swiftSettings: strict),
     ]
-    for name in ["fuzz-stun", "fuzz-lite-agent"] {
+    for name in ["fuzz-stun", "fuzz-full-agent", "fuzz-lite-agent"] {
         package.targets.append(
             .executableTarget(
                 name: name, dependencies: ["FuzzDriver", "FuzzTargets"], path: "Fuzz/\(name)", swiftSettings: strict))

@@ -59,4 +59,6 @@ forbid "machines read no clock and draw no randomness" \
     '\b(ContinuousClock|SuspendingClock|clock_gettime|SystemRandomNumberGenerator|\.random\(in:[^,]*\)[^,]*$|Date\(\))' $below \
     Sources/ICELite/STUN Sources/ICELite/Candidate Sources/ICELite/Agent
 
+Scripts/cases.sh >/dev/null || finding "a case has no test or no assertion: Scripts/cases.sh lists them"
+
 ((failed == 0)) || { echo "error: lint found something" >&2; exit 1; }

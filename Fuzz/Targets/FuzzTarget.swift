@@ -4,6 +4,8 @@ internal import ICELite
 package enum FuzzTarget: String, CaseIterable, Sendable {
     /// One datagram: the STUN parser, every accessor, and the writer's round trip.
     case stun = "fuzz-stun"
+    /// A script for a full agent.
+    case fullAgent = "fuzz-full-agent"
     /// A script for a lite agent.
     case liteAgent = "fuzz-lite-agent"
 
@@ -13,6 +15,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     package func run(_ bytes: [UInt8]) throws(FuzzFinding) {
         switch self {
         case .stun: try STUNFuzz.run(bytes)
+        case .fullAgent: try FullAgentFuzz.run(bytes)
         case .liteAgent: try LiteAgentFuzz.run(bytes)
         }
     }

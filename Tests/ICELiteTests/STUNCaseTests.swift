@@ -5,7 +5,7 @@ import Testing
 
 /// Cases from public bug reports about STUN: both agents are asked, and each sentence of what a case expects is asserted.
 @Suite struct STUNCaseTests {
-    enum Kind: CaseIterable { case lite }
+    enum Kind: CaseIterable { case lite, full }
 
     /// What became of one datagram that was handed to a fresh agent.
     struct Outcome {
@@ -37,6 +37,17 @@ import Testing
             return try outcome(
                 verdict, drain(&agent, now: .zero), counters,
                 hasChangedState: agent.tupleCount > 0 || agent.selectedPath != nil,
+                isNominated: agent.selectedPath != nil)
+        case .full:
+            var agent = ICEFullAgent(role: .controlled, credentials: ours, randomness: .seeded(4))
+            _ = agent.addLocalCandidate(try self.path().local, now: .zero)
+            agent.setRemote(credentials: theirs, isLite: false, supportsRenomination: false, now: .zero)
+            let verdict = agent.take(bytes, path)
+            let counters = agent.counters
+            return try outcome(
+                verdict, drain(&agent, now: .zero), counters,
+                hasChangedState: agent.outcome.pairs > 0 || !agent.remoteCandidates.isEmpty
+                    || !agent.reflexiveCandidates.isEmpty || agent.selectedPath != nil,
                 isNominated: agent.selectedPath != nil)
         }
     }
