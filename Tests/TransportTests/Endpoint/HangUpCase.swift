@@ -130,14 +130,15 @@ struct HangUpCase: Sendable, CustomTestStringConvertible {
         let agents = Agents()
         let endpoint = try AgentEndpoint(configuration: EndpointConfiguration()) { await agents.serve($0) }
         defer { endpoint.stop() }
-        let relay = try ImpairmentRelay(relayConfiguration(endpoint, delay))
+        let line = try lineAddress(of: endpoint)
+        let relay = try ImpairmentRelay(relayConfiguration(line, udpPort: endpoint.udpPort, delay))
         defer { relay.stop() }
         let udpPort = endpoint.udpPort
         let detour = relay.udpAddresses[0]
         var configuration = TransportConfiguration(url: "wss://\(endpoint.address)/call")
         configuration.trust = .insecure
         configuration.callTransport = moment == .onWebSocket ? .websocket : .auto
-        configuration.lineDetour = relay.tcpAddress.map { LineDetour(relay: $0, target: endpoint.address) }
+        configuration.lineDetour = relay.tcpAddress.map { LineDetour(relay: $0, target: line) }
         // The patience is a state that is to last, too.
         if moment == .patient { configuration.limits.checkPatience = max(.seconds(3), delay * 5) }
         configuration.pathDetour = { $0.port == udpPort ? detour : nil }
@@ -201,16 +202,19 @@ struct HangUpCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    private func relayConfiguration(
-        _ endpoint: AgentEndpoint, _ delay: Duration
-    ) throws -> ImpairmentRelay.Configuration {
-        var configuration = ImpairmentRelay.Configuration()
+    private func lineAddress(of endpoint: AgentEndpoint) throws -> SocketAddress {
         guard let colon = endpoint.address.lastIndex(of: ":"), let ip = IPAddress(endpoint.address[..<colon]),
             let port = UInt16(endpoint.address[colon...].dropFirst())
         else { throw Fault(description: "no address: \(endpoint.address)") }
-        let line = SocketAddress(ip: ip, port: port)
+        return SocketAddress(ip: ip, port: port)
+    }
+
+    private func relayConfiguration(
+        _ line: SocketAddress, udpPort: UInt16, _ delay: Duration
+    ) -> ImpairmentRelay.Configuration {
+        var configuration = ImpairmentRelay.Configuration()
         configuration.tcpTarget = line
-        configuration.udpTargets = [SocketAddress(ip: line.ip, port: endpoint.udpPort)]
+        configuration.udpTargets = [SocketAddress(ip: line.ip, port: udpPort)]
         configuration.lineUp.delay = delay
         configuration.lineDown.delay = delay
         configuration.udpUp.delay = delay
