@@ -1,44 +1,53 @@
 /// The server's ICE agent: lite, always controlled (RFC 8445 §2.5). A table of tuples whose peer has authenticated.
 ///
 /// It sends nothing but answers, each from the address its request came to. Confined to its owner.
+///
+/// **Return routability.** Who knows the credentials can forge the source of a check, so a tuple is *unconfirmed* until
+/// something that was sent to it alone has come back: our token in a check, or a DTLS flight. Until then it gets at most
+/// 3 × the bytes that came from it + 4 KB, answers included. Of a call's unconfirmed tuples only the selected one is ever
+/// sent media or DTLS; all others get answers to their checks. What was selected and confirmed before is sent to as well
+/// until the new one is confirmed.
+///
+/// The owner asks `mayUse` before it prepares something, `authorizeSend` for each packet of media and DTLS, `destinations`
+/// for where media goes; it tells `noteReceived` and `confirm`, and settles `admissionWanted`.
 package struct ICELiteAgent: Machine {
     /// What the owner should know.
     package enum Event: Hashable, Sendable {
         /// A new tuple has authenticated: DTLS may be taken from it.
         case tupleAuthenticated(NetworkPath)
-        /// Send here from now on.
+        /// Return routability was shown: what the allowance held back may go now.
+        case tupleConfirmed(NetworkPath)
+        /// Nothing is taken from the tuple or sent to it any more: it expired, made room, or was of an old generation.
+        case tupleRemoved(NetworkPath)
+        /// Send here from now on, as far as `destinations` and `authorizeSend` allow.
         case selected(NetworkPath)
-        /// No authenticated request on the selected tuple for 30 s: nothing may be sent there (RFC 7675 §5.1).
+        /// No authenticated request on the selected tuple for 30 s, and none to go back to: nothing may be sent
+        /// (RFC 7675 §5.1).
         case consentExpired(NetworkPath)
+        /// The credentials of `restart` are in use: a check with them has selected a tuple.
+        case restartCompleted
+        /// Requests with this ufrag of ours are not answered any more: `localUfrags` has lost it.
+        case ufragForgotten(String)
     }
 
-    struct Tuple {
-        let path: NetworkPath
-        /// Counts up with each new tuple: "newest" compares it.
-        let order: UInt64
-        /// What a peer of our kind has to echo; never 0.
-        let token: UInt64
-        var lastRequestAt: Instant
-        var isConfirmed = false
-        var bytesReceived = 0
-        var bytesSent = 0
-    }
-
-    /// Our half of the credentials.
-    package let credentials: ICECredentials
     let timing: ICETiming
-    let localUfrag: [UInt8]
-    let localKey: STUNKey
-    var remoteUfrag: [UInt8]?
+    private let asksForAdmission: Bool
+    /// What media goes by now.
+    var current: ICELiteGeneration
+    /// An outstanding restart.
+    var pending: ICELiteGeneration?
+    /// What the last restart has replaced, and until when it is answered.
+    var retired: (generation: ICELiteGeneration, until: Instant)?
     var randomness: Randomness
-    var tuples: [Tuple] = []
-    var responses: [ICEResponse] = []
+    var tuples: [ICETuple] = []
+    var answers: [PendingAnswer] = []
+    var errorResponses = ErrorResponseBucket()
     var events: [Event] = []
     var nextOrder: UInt64 = 0
-    /// The highest NOMINATION so far; 0 when none came.
-    var highestNomination: UInt32 = 0
+    /// The confirmed tuple that was selected before, while the selected one is unconfirmed.
+    var previousPath: NetworkPath?
 
-    /// The tuple to send to; nil before the first authenticates and after consent expired.
+    /// The tuple that was nominated last; nil before the first authenticates and after consent expired.
     package internal(set) var selectedPath: NetworkPath?
     /// The agent has ended: it sends nothing.
     package internal(set) var isEnded = false
@@ -49,27 +58,26 @@ package struct ICELiteAgent: Machine {
     ///
     /// - Parameters:
     ///   - credentials: ours, as the answer carries them.
-    ///   - peerCredentials: the offer's; nil while unknown, then our own half of USERNAME decides.
+    ///   - peerCredentials: the offer's; nil while unknown. Checks that come before are answered all the same.
     ///   - randomness: for the tokens.
+    ///   - asksForAdmission: whether unconfirmed tuples wait for `settleAdmission`; else all are admitted.
     package init(
         credentials: ICECredentials, peerCredentials: ICECredentials?, randomness: Randomness,
-        timing: ICETiming = ICETiming()
+        timing: ICETiming = ICETiming(), asksForAdmission: Bool = false
     ) {
-        self.credentials = credentials
+        current = ICELiteGeneration(1, credentials: credentials, peerCredentials: peerCredentials)
         self.timing = timing
         self.randomness = randomness
-        localUfrag = Array(credentials.ufrag.utf8)
-        localKey = STUNKey(password: credentials.password)
-        remoteUfrag = peerCredentials.map { Array($0.ufrag.utf8) }
+        self.asksForAdmission = asksForAdmission
+        // A flood of requests allocates nothing.
+        answers.reserveCapacity(ICELimits.pendingResponses)
+        tuples.reserveCapacity(ICELimits.tuples)
     }
-
-    /// Takes the peer's credentials when they come after the agent was made.
-    package mutating func setPeer(credentials: ICECredentials) { remoteUfrag = Array(credentials.ufrag.utf8) }
 
     /// Stops for good: nothing is sent after this, and queued answers are dropped.
     package mutating func end() {
         isEnded = true
-        responses.removeAll()
+        answers.removeAll()
     }
 
     // MARK: - Tuples
@@ -77,80 +85,99 @@ package struct ICELiteAgent: Machine {
     /// Tuples there are now, 0…8.
     package var tupleCount: Int { tuples.count }
 
-    /// Whether a request with our password came on `path` within the last 30 s. O(8), does not allocate.
+    /// Whether `path` is a tuple: a request with our password came on it within the last 30 s. O(8), does not allocate.
     package func isAuthenticated(_ path: NetworkPath) -> Bool { index(of: path) != nil }
-
-    /// Whether something that was sent to `path` alone has come back: return routability is shown.
-    package func isConfirmed(_ path: NetworkPath) -> Bool { index(of: path).map { tuples[$0].isConfirmed } ?? false }
-
-    /// A DTLS flight that answers one sent to `path` over UDP came back: the tuple is confirmed as by an echoed token.
-    package mutating func confirm(_ path: NetworkPath) {
-        if let index = index(of: path) { tuples[index].isConfirmed = true }
-    }
-
-    /// Counts bytes of anything received on the tuple; an unknown path is ignored.
-    package mutating func noteReceived(_ byteCount: Int, on path: NetworkPath) {
-        if let index = index(of: path) { tuples[index].bytesReceived &+= byteCount }
-    }
-
-    /// Counts bytes of anything sent to the tuple; an unknown path is ignored.
-    package mutating func noteSent(_ byteCount: Int, to path: NetworkPath) {
-        if let index = index(of: path) { tuples[index].bytesSent &+= byteCount }
-    }
-
-    /// Bytes that may still go to `path`: all to a confirmed tuple, 3 × received + 4 KB less what was sent to an
-    /// unconfirmed one, 0 to an unknown one.
-    package func sendAllowance(to path: NetworkPath) -> Int {
-        guard let index = index(of: path) else { return 0 }
-        let tuple = tuples[index]
-        if tuple.isConfirmed { return .max }
-        return max(0, 3 &* tuple.bytesReceived &+ ICELimits.unconfirmedAllowance &- tuple.bytesSent)
-    }
 
     func index(of path: NetworkPath) -> Int? {
         let path = path.unmapped
         return tuples.firstIndex { $0.path == path }
     }
 
+    /// The index of the tuple for `path`, made if it is new; the least recently authenticated one that is neither selected
+    /// nor the one before makes room.
+    mutating func authenticate(_ path: NetworkPath, generation: UInt32, now: Instant) -> Int {
+        if let index = index(of: path) {
+            tuples[index].lastRequestAt = now
+            tuples[index].generation = max(tuples[index].generation, generation)
+            if tuples[index].admission == .refused { tuples[index].admission = .unasked }
+            return index
+        }
+        if tuples.count == ICELimits.tuples {
+            let oldest = tuples.indices.filter { !isInUse(tuples[$0].path) }
+                .min { tuples[$0].lastRequestAt < tuples[$1].lastRequestAt }
+            if let oldest {
+                emit(.tupleRemoved(tuples.remove(at: oldest).path))
+                counters.tuplesEvicted += 1
+            }
+        }
+        nextOrder += 1
+        tuples.append(
+            ICETuple(
+                path: path, order: nextOrder, token: randomness.next() | 1, generation: generation, lastRequestAt: now,
+                admission: asksForAdmission ? .unasked : .granted))
+        emit(.tupleAuthenticated(path))
+        return tuples.count - 1
+    }
+
+    func isInUse(_ path: NetworkPath) -> Bool { path == selectedPath || path == previousPath }
+
+    /// Removes what `isGone` says and selects anew where that took the selected tuple.
+    mutating func removeTuples(where isGone: (ICETuple) -> Bool) {
+        for index in tuples.indices.reversed() where isGone(tuples[index]) {
+            emit(.tupleRemoved(tuples.remove(at: index).path))
+        }
+        if let previous = previousPath, index(of: previous) == nil { previousPath = nil }
+        guard let selected = selectedPath, index(of: selected) == nil else { return }
+        selectedPath = previousPath
+        previousPath = nil
+        if let selectedPath {
+            emit(.selected(selectedPath))
+        } else {
+            // What was nominated is gone: the next request decides anew.
+            current.highestNomination = 0
+            emit(.consentExpired(selected))
+        }
+    }
+
     // MARK: - Machine
 
-    /// When the next tuple loses consent; `.never` without tuples.
+    /// When the next tuple loses consent or old credentials are forgotten; `.never` without either.
     package var nextDeadline: Instant {
         guard !isEnded else { return .never }
-        if !responses.isEmpty { return .zero }
-        return tuples.reduce(.never) { min($0, $1.lastRequestAt + timing.consentExpiry) }
+        if !answers.isEmpty { return .zero }
+        return tuples.reduce(retired?.until ?? .never) { min($0, $1.lastRequestAt + timing.consentExpiry) }
     }
 
     package mutating func handleTimeout(now: Instant) {
         guard !isEnded else { return }
-        for index in tuples.indices.reversed() where now >= tuples[index].lastRequestAt + timing.consentExpiry {
-            let path = tuples.remove(at: index).path
-            guard path == selectedPath else { continue }
-            // What was nominated is gone: the next request decides anew.
-            selectedPath = nil
-            highestNomination = 0
-            responses.removeAll { $0.path == path }
-            emit(.consentExpired(path))
+        let expiry = timing.consentExpiry
+        if tuples.contains(where: { now >= $0.lastRequestAt + expiry }) {
+            removeTuples { now >= $0.lastRequestAt + expiry }
         }
+        if let retired, now >= retired.until { forgetRetired() }
     }
 
     package mutating func pollTransmit(into out: inout OutputRawSpan, now: Instant) -> Transmit? {
-        guard !isEnded, !responses.isEmpty else { return nil }
-        guard out.freeCapacity >= ICELimits.messageRoom else {
-            counters.noRoom += 1
-            return nil
-        }
-        let response = responses.removeFirst()
-        let start = out.byteCount
-        do throws(STUNError) {
-            try response.encode(key: localKey, into: &out)
-        } catch {
-            counters.noRoom += 1
+        guard !isEnded else { return nil }
+        while !answers.isEmpty {
+            guard out.freeCapacity >= ICELimits.messageRoom else {
+                counters.noRoom += 1
+                return nil
+            }
+            let answer = answers.removeFirst()
+            let start = out.byteCount
+            do throws(STUNError) {
+                try answer.response.encode(key: answer.key, into: &out)
+                let byteCount = out.byteCount - start
+                if mayAnswer(answer, byteCount: byteCount) {
+                    return Transmit(path: answer.response.path, byteCount: byteCount)
+                }
+            } catch {
+                counters.noRoom += 1
+            }
             out.removeLast(out.byteCount - start)
-            return nil
         }
-        noteSent(out.byteCount - start, to: response.path)
-        return Transmit(path: response.path, byteCount: out.byteCount - start)
+        return nil
     }
 
     package mutating func pollEvent() -> Event? { events.isEmpty ? nil : events.removeFirst() }

@@ -1,6 +1,6 @@
 /// What became of a datagram that was handed to an ICE agent.
 package enum ICEVerdict: Hashable, Sendable {
-    /// It was taken: an authenticated request, an answer to a check of ours, an indication.
+    /// It was taken: an authenticated request, or an answer to a check of ours.
     case accepted
     /// It changed nothing but a counter; a request may still be answered with an error.
     case dropped(ICEDropReason)
@@ -34,6 +34,8 @@ package enum ICEDropReason: UInt8, Hashable, Sendable, CaseIterable {
     case errorResponse
     /// The agent has ended, or its consent expired.
     case ended
+    /// A Binding indication (RFC 8445 §11): it keeps NAT bindings, proves nothing and wants no answer.
+    case indication
 }
 
 /// What an ICE agent counts; none ever falls.
@@ -51,6 +53,12 @@ package struct ICECounters: Hashable, Sendable {
     package internal(set) var requestsAnswered: UInt64 = 0
     /// Error responses that were queued.
     package internal(set) var requestsRefused: UInt64 = 0
+    /// Error responses over `ICELimits.errorResponsesPerSecond`, or longer than the request.
+    package internal(set) var errorsSuppressed: UInt64 = 0
+    /// Success responses that the allowance of an unconfirmed tuple had no room for.
+    package internal(set) var answersWithheld: UInt64 = 0
+    /// Media and DTLS that `ICELiteAgent.authorizeSend` refused.
+    package internal(set) var sendsRefused: UInt64 = 0
     /// Responses that found `ICELimits.pendingResponses` waiting.
     package internal(set) var responsesDropped: UInt64 = 0
     /// Events that found `ICELimits.pendingEvents` waiting.
@@ -63,6 +71,12 @@ package struct ICECounters: Hashable, Sendable {
     package internal(set) var sendFailures: UInt64 = 0
     /// Tuples that made room for a newer one.
     package internal(set) var tuplesEvicted: UInt64 = 0
+    /// Moves of a lite agent's selection to a newer tuple by one check with the nomination it had.
+    package internal(set) var rebindings: UInt64 = 0
+    /// Restarts whose new generation has been selected.
+    package internal(set) var restarts: UInt64 = 0
+    /// Authenticated requests to a lite agent whose USERNAME ends with none of the peer's ufrags.
+    package internal(set) var foreignUsernames: UInt64 = 0
     /// Spans too small for a message.
     package internal(set) var noRoom: UInt64 = 0
 

@@ -364,6 +364,7 @@ package struct MediaPath: ~Copyable {
             for flight in waiting { feed(flight.bytes.span.bytes, from: path, now: now) }
         case .selected(let path): events.append(.selected(path))
         case .consentExpired: evidence.isLost = true
+        case .tupleConfirmed, .tupleRemoved, .restartCompleted, .ufragForgotten: break
         }
     }
 

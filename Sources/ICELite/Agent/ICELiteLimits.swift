@@ -1,0 +1,32 @@
+/// The bounds of the lite agent alone.
+extension ICELimits {
+    /// Error responses of one agent in a second, and in a burst; more are dropped and counted.
+    package static let errorResponsesPerSecond: Int64 = 10
+    /// Grants of an unconfirmed tuple to one destination within `destinationWindow`.
+    package static let grantsPerDestination = 4
+    /// How long a grant counts.
+    package static let destinationWindow = Nanoseconds.seconds(10)
+    /// Grants that `UnconfirmedDestinations` remembers, all destinations together.
+    package static let rememberedGrants = 4_096
+    /// How long the credentials that a restart has replaced are still answered: a consent interval, so that checks under
+    /// way and those of a peer that has not heard the answer yet find them.
+    package static let retiredGenerationKept = Nanoseconds.seconds(5)
+    /// Entries of `AnnouncedAddresses`.
+    package static let announcedAddresses = 32
+}
+
+/// A bucket of error responses: `ICELimits.errorResponsesPerSecond` a second, as many at once.
+struct ErrorResponseBucket {
+    /// When the bucket is full again.
+    private var fullAt = Instant(nanoseconds: .min)
+
+    /// Takes one response; false when there is none left. O(1), does not allocate.
+    mutating func take(now: Instant) -> Bool {
+        let rate = ICELimits.errorResponsesPerSecond
+        let interval = Nanoseconds.seconds(1) / rate
+        let start = max(fullAt, now)
+        guard start - now <= interval * (rate - 1) else { return false }
+        fullAt = start + interval
+        return true
+    }
+}
