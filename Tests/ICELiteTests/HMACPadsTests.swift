@@ -79,6 +79,14 @@ import Testing
         #expect(throws: STUNError.noRoom) { try Request(password: "").bytes() }
     }
 
+    @Test func `keys are equal when they sign alike`() {
+        let keys = [STUNKey(password: "VOkJxbRl1RmTxUk/WvJxBt"), STUNKey(password: "VOkJxbRl1RmTxUk/WvJxBT")]
+        #expect(keys[0] == STUNKey(bytes: Array("VOkJxbRl1RmTxUk/WvJxBt".utf8)))
+        #expect(keys[0] != keys[1])
+        #expect(keys[0] != STUNKey(bytes: []) && STUNKey(bytes: []) == STUNKey(bytes: []))
+        #expect(Set(keys + keys + [STUNKey(bytes: [])]).count == 3)
+    }
+
     private func equal(_ bytes: [UInt8], _ range: Range<Int>) -> Bool {
         var digest = InlineArray<32, UInt8>(repeating: 0)
         for index in 0..<32 { digest[index] = UInt8(index) }

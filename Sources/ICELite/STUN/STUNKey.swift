@@ -52,3 +52,22 @@ package struct STUNKey: Sendable {
         }
     }
 }
+
+extension STUNKey: Hashable {
+    /// What the key makes of an empty message: tells keys apart without showing them.
+    private var digestOfNothing: InlineArray<32, UInt8>? {
+        pads?.digest(.sha256, head: 0, rest: RawSpan())
+    }
+
+    package static func == (left: STUNKey, right: STUNKey) -> Bool {
+        guard let ours = left.digestOfNothing, let theirs = right.digestOfNothing else {
+            return left.pads == nil && right.pads == nil
+        }
+        return equal(ours, theirs.span.bytes, 0..<32)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        guard let digest = digestOfNothing else { return }
+        hasher.combine(digest.span.bytes.bigEndian(at: 0, as: UInt64.self))
+    }
+}

@@ -1,0 +1,1 @@
+enum FullAgentFuzz { static func run(_ bytes: [UInt8]) throws(FuzzFinding) {} }

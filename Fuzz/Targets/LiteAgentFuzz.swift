@@ -1,0 +1,1 @@
+enum LiteAgentFuzz { static func run(_ bytes: [UInt8]) throws(FuzzFinding) {} }
