@@ -2,7 +2,7 @@
 import PackageDescription
 
 /// Settings every Swift target is built with: Swift 6 mode, upcoming features on, any warning an error.
-let strict: [SwiftSetting] = [
+var strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
@@ -10,6 +10,10 @@ let strict: [SwiftSetting] = [
     .enableExperimentalFeature("Lifetimes"),
     .treatAllWarnings(as: .error),
 ]
+
+/// Fuzz executables are built only when asked for (Scripts/fuzz.sh); then every Swift target counts its edges.
+let isFuzzing = Context.environment["GRAINE_FUZZ"] != nil
+if isFuzzing { strict.append(.unsafeFlags(["-sanitize=fuzzer"])) }
 
 /// Settings of the C shims: the same bar.
 let strictC: [CSetting] = [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]
@@ -69,8 +73,12 @@ let package = Package(
             ],
             path: "Benchmarks/transport-benchmarks", swiftSettings: strict),
 
+        // What the fuzz executables run; the tests replay their corpus through it. In no product.
+        .target(name: "FuzzTargets", dependencies: ["ICELite"], path: "Fuzz/Targets", swiftSettings: strict),
+
         .testTarget(
-            name: "ICELiteTests", dependencies: ["ICELite"], resources: [.copy("Vectors")], swiftSettings: strict),
+            name: "ICELiteTests", dependencies: ["ICELite", "FuzzTargets"], resources: [.copy("Vectors")],
+            swiftSettings: strict),
         .testTarget(
             name: "TransportTests",
             dependencies: [
@@ -90,3 +98,17 @@ let package = Package(
     ],
     cLanguageStandard: .gnu11
 )
+
+if isFuzzing {
+    package.targets += [
+        .target(name: "CLibFuzzer", path: "Fuzz/CLibFuzzer", cSettings: strictC),
+        .target(
+            name: "FuzzDriver", dependencies: ["CLibFuzzer", "FuzzTargets"], path: "Fuzz/Driver",
+            swiftSettings: strict),
+    ]
+    for name in ["fuzz-stun", "fuzz-full-agent", "fuzz-lite-agent"] {
+        package.targets.append(
+            .executableTarget(
+                name: name, dependencies: ["FuzzDriver", "FuzzTargets"], path: "Fuzz/\(name)", swiftSettings: strict))
+    }
+}

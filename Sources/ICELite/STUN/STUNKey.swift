@@ -1,12 +1,15 @@
 internal import COpenSSL
 
-/// The key of a message's HMAC.
-package struct STUNKey: Hashable, Sendable {
-    let bytes: [UInt8]
+/// The key of a message's HMAC, kept as its two hashed pads (RFC 2104 §4): a check costs no key set-up and no allocation.
+///
+/// Copies share one set of pads, wiped when the last copy goes. Making one allocates; using it does not.
+package struct STUNKey: Sendable {
+    /// nil for an empty key, which verifies nothing.
+    private let pads: HMACPads?
 
     /// Short-term credentials: the password itself (RFC 8489 §9.1.1). ICE passwords are ASCII: SASLprep changes
     /// nothing.
-    package init(password: String) { bytes = Array(password.utf8) }
+    package init(password: String) { self.init(bytes: Array(password.utf8)) }
 
     /// Long-term credentials: MD5 of `username:realm:password` (RFC 8489 §9.2.2).
     ///
@@ -17,59 +20,54 @@ package struct STUNKey: Hashable, Sendable {
         var count: UInt32 = 0
         let done = unsafe EVP_Digest(text, text.count, &digest, &count, EVP_md5(), nil)
         // A FIPS provider has no MD5: an empty key verifies nothing.
-        bytes = done == 1 ? digest : []
+        self.init(bytes: done == 1 ? digest : [])
     }
+
+    /// The key `bytes`; an empty one verifies nothing.
+    package init(bytes: [UInt8]) { pads = HMACPads(key: bytes) }
 
     /// The HMAC of the `count` first bytes of `message`, whose header length counts as `length` (RFC 8489 §14.5).
     ///
     /// - Returns: 20 or 32 bytes at the front; nil for an empty key or a message over `STUNMessage.maximumSize`.
-    ///   Does not allocate, beyond what OpenSSL does.
+    ///   Does not allocate.
     func digest(
         _ integrity: STUNIntegrity, of message: borrowing RawSpan, count: Int, length: Int
-    )
-        -> InlineArray<32, UInt8>?
-    {
-        guard !bytes.isEmpty, count >= STUNMessage.headerSize, count <= STUNMessage.maximumSize,
+    ) -> InlineArray<32, UInt8>? {
+        guard let pads, count >= STUNMessage.headerSize, count <= STUNMessage.maximumSize,
             count <= message.byteCount, let length = UInt16(exactly: length)
         else { return nil }
-        let algorithm = integrity == .sha256 ? EVP_sha256() : EVP_sha1()
-        var result = InlineArray<32, UInt8>(repeating: 0)
-        let done = unsafe withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) { scratch in
-            unsafe message.withUnsafeBytes { source in
-                unsafe scratch.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[..<count]))
-            }
-            unsafe scratch.storeBytes(of: length.bigEndian, toByteOffset: 2, as: UInt16.self)
-            return unsafe bytes.withUnsafeBufferPointer { key in
-                unsafe withUnsafeMutableBytes(of: &result) { output in
-                    var written: UInt32 = 0
-                    return unsafe HMAC(
-                        algorithm, key.baseAddress, Int32(key.count),
-                        scratch.baseAddress?.assumingMemoryBound(to: UInt8.self), count,
-                        output.baseAddress?.assumingMemoryBound(to: UInt8.self), &written) != nil
-                }
+        let type = message.bigEndian(at: 0, as: UInt16.self)
+        return pads.digest(integrity, head: UInt32(type) << 16 | UInt32(length), rest: message.extracting(4..<count))
+    }
+
+    /// Whether the `value.count` first bytes of `digest` are the bytes `value` of `message`, in constant time.
+    static func equal(
+        _ digest: InlineArray<32, UInt8>, _ message: borrowing RawSpan, _ value: Range<Int>
+    ) -> Bool {
+        guard value.count <= 32 else { return false }
+        return unsafe message.extracting(value).withUnsafeBytes { theirs in
+            unsafe digest.span.withUnsafeBytes { ours in
+                unsafe CRYPTO_memcmp(ours.baseAddress, theirs.baseAddress, theirs.count) == 0
             }
         }
-        return done ? result : nil
     }
 }
 
-/// CRC-32 of ITU V.42, for FINGERPRINT (RFC 8489 §14.7).
-enum STUNChecksum {
-    /// What the CRC is XORed with: "STUN".
-    static let mask: UInt32 = 0x5354_554E
-
-    private static let table: [UInt32] = (0..<256).map { index in
-        (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 1 ? 0xEDB8_8320 ^ (value >> 1) : value >> 1 }
+extension STUNKey: Hashable {
+    /// What the key makes of an empty message: tells keys apart without showing them.
+    private var digestOfNothing: InlineArray<32, UInt8>? {
+        pads?.digest(.sha256, head: 0, rest: RawSpan())
     }
 
-    /// The value FINGERPRINT has after the bytes `range` of `bytes`.
-    static func fingerprint(of bytes: borrowing RawSpan, in range: Range<Int>) -> UInt32 {
-        var crc: UInt32 = 0xFFFF_FFFF
-        let table = Self.table
-        for index in range {
-            let byte = bytes.bigEndian(at: index, as: UInt8.self)
-            crc = table[Int(truncatingIfNeeded: (crc ^ UInt32(byte)) & 0xFF)] ^ (crc >> 8)
+    package static func == (left: STUNKey, right: STUNKey) -> Bool {
+        guard let ours = left.digestOfNothing, let theirs = right.digestOfNothing else {
+            return left.pads == nil && right.pads == nil
         }
-        return ~crc ^ mask
+        return equal(ours, theirs.span.bytes, 0..<32)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        guard let digest = digestOfNothing else { return }
+        hasher.combine(digest.span.bytes.bigEndian(at: 0, as: UInt64.self))
     }
 }

@@ -59,7 +59,8 @@ extension STUNMessage {
         return true
     }
 
-    /// RFC 8489 §14.1–14.2: IPv6 is XORed with the cookie *and* the transaction id.
+    /// RFC 8489 §14.1–14.2: IPv6 is XORed with the cookie *and* the transaction id. An IPv4-mapped IPv6 address is taken
+    /// as IPv4 (RFC 8445 §5.1.1.1).
     private func address(at range: Range<Int>, isXORed: Bool) -> SocketAddress? {
         guard range.count == 8 || range.count == 20 else { return nil }
         let start = range.lowerBound
@@ -76,7 +77,7 @@ extension STUNMessage {
             let ip = IPAddress(
                 v6High: bytes.bigEndian(at: start + 4, as: UInt64.self) ^ high,
                 low: bytes.bigEndian(at: start + 12, as: UInt64.self) ^ low)
-            return SocketAddress(ip: ip, port: port)
+            return SocketAddress(ip: ip.unmapped, port: port)
         default:
             return nil
         }
@@ -147,11 +148,7 @@ extension STUNMessage {
             let digest = key.digest(
                 integrity, of: bytes, count: value.lowerBound - 4, length: value.upperBound - Self.headerSize)
         else { return false }
-        var difference: UInt8 = 0
-        for index in 0..<value.count {
-            difference |= digest[index] ^ bytes.bigEndian(at: value.lowerBound + index, as: UInt8.self)
-        }
-        return difference == 0
+        return STUNKey.equal(digest, bytes, value)
     }
 
     /// USERNAME is `local:remote`, as a request to us has it (RFC 8445 §7.2.2); with `remote` nil only the first half

@@ -1,0 +1,45 @@
+internal import ICELite
+
+/// What can be fuzzed: each takes any bytes and must neither trap nor find one of its properties broken.
+package enum FuzzTarget: String, CaseIterable, Sendable {
+    /// One datagram: the STUN parser, every accessor, and the writer's round trip.
+    case stun = "fuzz-stun"
+    /// A script for a full agent.
+    case fullAgent = "fuzz-full-agent"
+    /// A script for a lite agent.
+    case liteAgent = "fuzz-lite-agent"
+
+    /// Runs one input.
+    ///
+    /// - Throws: the property that it breaks.
+    package func run(_ bytes: UnsafeRawBufferPointer) throws(FuzzFinding) {
+        switch self {
+        case .stun: try STUNFuzz.run(Array(bytes))
+        case .fullAgent: try FullAgentFuzz.run(Array(bytes))
+        case .liteAgent: try LiteAgentFuzz.run(Array(bytes))
+        }
+    }
+}
+
+/// A property that an input broke.
+package struct FuzzFinding: Error, Equatable, Sendable {
+    /// Which one, for the reader of the report.
+    package var text: String
+}
+
+/// Throws unless `holds`.
+func expect(_ holds: Bool, _ text: @autoclosure () -> String) throws(FuzzFinding) {
+    if !holds { throw FuzzFinding(text: text()) }
+}
+
+/// Runs `body` on an empty span of `capacity` bytes and returns what it wrote; nothing if it throws.
+func encoded(
+    capacity: Int = 2_304, _ body: (inout OutputRawSpan) throws(STUNError) -> Void
+) throws(STUNError) -> [UInt8] {
+    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 8)
+    defer { room.deallocate() }
+    var out = unsafe OutputRawSpan(buffer: room, initializedCount: 0)
+    try body(&out)
+    let count = unsafe out.finalize(for: room)
+    return unsafe Array(room[..<count])
+}
