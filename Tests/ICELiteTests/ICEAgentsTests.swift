@@ -32,7 +32,7 @@ import Testing
         #expect(!network.server.isConfirmed(back))
         network.run(until: .zero + .milliseconds(60))
         #expect(network.server.isConfirmed(back))
-        #expect(network.server.highestNomination == 2)
+        #expect(network.server.current.highestNomination == 2)
         network.run(until: .zero + .seconds(3))
         #expect(network.client.counters.checksSent == 2)
         #expect(network.client.roundTrip == .milliseconds(40))

@@ -1,4 +1,4 @@
-package import ICELite
+import ICELite
 
 /// What the kernel has said about this machine's interfaces and addresses so far.
 ///

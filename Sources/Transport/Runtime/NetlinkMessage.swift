@@ -1,4 +1,4 @@
-package import ICELite
+import ICELite
 
 /// A dump to ask the kernel for (rtnetlink(7), RTM_GETLINK and RTM_GETADDR).
 package struct NetlinkRequest: Hashable, Sendable {

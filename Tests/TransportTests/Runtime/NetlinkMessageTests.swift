@@ -84,7 +84,7 @@ import Testing
 
     @Test("Mutated bytes never trap, and never give more messages than headers fit", arguments: 1...20)
     func mutated(seed: Int) throws {
-        var randomness = Randomness(seed: UInt64(seed))
+        var randomness = Randomness.seeded(UInt64(seed))
         for bytes in try NetlinkVectors.parts().sorted(by: { $0.key < $1.key }).flatMap(\.value) {
             for _ in 0..<20 {
                 var mutant = bytes

@@ -33,11 +33,25 @@ import Testing
         return watch
     }
 
+    private func expectNoChange(
+        _ watch: inout NetworkWatch, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let change = watch.pollChange()
+        #expect(change == nil, sourceLocation: sourceLocation)
+    }
+
+    private func expectNoRequest(
+        _ watch: inout NetworkWatch, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let request = watch.pollRequest()
+        #expect(request == nil, sourceLocation: sourceLocation)
+    }
+
     private func ips(_ addresses: [NetworkInterfaces.Address]?) -> Set<String>? {
         addresses.map { Set($0.map { $0.ip.isLinkLocal ? "link-local \($0.index)" : "\($0.ip)" }) }
     }
 
-    private let first: Set = [
+    private let allIPs: Set = [
         "127.0.0.1", "::1", "192.0.2.2", "2001:db8::2", "fd00::2", "link-local 2", "link-local 3",
     ]
 
@@ -45,17 +59,19 @@ import Testing
     func first() throws {
         var watch = NetworkWatch()
         watch.start(now: start)
-        let request = try #require(watch.pollRequest())
+        let polled = watch.pollRequest()
+        let request = try #require(polled)
         #expect(request.kind == .links)
         #expect(watch.nextDeadline == start + NetworkWatch.dumpPatience)
         for datagram in try NetlinkVectors.part("links, sequence 1") { watch.receive(datagram.span.bytes, now: start) }
-        #expect(watch.pollChange() == nil)
-        #expect(try answer(&watch, now: start) == 1)
+        expectNoChange(&watch)
+        let answered = try answer(&watch, now: start)
+        #expect(answered == 1)
         let told = watch.pollChange()
-        #expect(ips(told) == first)
+        #expect(ips(told) == allIPs)
         #expect(told?.first { $0.ip == IPAddress("fd00::2") }?.isDeprecated == true)
         #expect(told?.filter(\.isLoopback).count == 2)
-        #expect(watch.pollChange() == nil)
+        expectNoChange(&watch)
     }
 
     @Test("A change is told once, when the kernel has been silent for the settling time")
@@ -64,12 +80,13 @@ import Testing
         _ = watch.pollChange()
         let at = start + .seconds(5)
         try feed(&watch, "192.0.2.3 added to va", now: at)
-        #expect(watch.pollChange() == nil)
+        expectNoChange(&watch)
         #expect(watch.nextDeadline == at + NetworkWatch.settleTime)
         watch.handleTimeout(now: at + NetworkWatch.settleTime - 1)
-        #expect(watch.pollChange() == nil)
+        expectNoChange(&watch)
         watch.handleTimeout(now: at + NetworkWatch.settleTime)
-        #expect(ips(watch.pollChange()) == first.union(["192.0.2.3"]))
+        let told1 = watch.pollChange()
+        #expect(ips(told1) == allIPs.union(["192.0.2.3"]))
         #expect(watch.nextDeadline == .never)
     }
 
@@ -96,10 +113,11 @@ import Testing
         _ = watch.pollChange()
         try feed(&watch, "2001:db8::99 added to va: tentative", now: start)
         watch.handleTimeout(now: start + .seconds(1))
-        #expect(watch.pollChange() == nil)
+        expectNoChange(&watch)
         try feed(&watch, "duplicate detection is done", now: start + .seconds(1))
         watch.handleTimeout(now: start + .seconds(2))
-        #expect(ips(watch.pollChange())?.contains("2001:db8::99") == true)
+        let told2 = watch.pollChange()
+        #expect(ips(told2)?.contains("2001:db8::99") == true)
     }
 
     @Test("A link that goes down takes its IPv4 addresses along, which the kernel keeps, and brings them back")
@@ -108,13 +126,16 @@ import Testing
         _ = watch.pollChange()
         try feed(&watch, "va down", now: start)
         watch.handleTimeout(now: start + .milliseconds(20))
-        #expect(ips(watch.pollChange()) == ["127.0.0.1", "::1"])
+        let told3 = watch.pollChange()
+        #expect(ips(told3) == ["127.0.0.1", "::1"])
         try feed(&watch, "va up again", now: start + .seconds(1))
         watch.handleTimeout(now: start + .seconds(2))
-        #expect(ips(watch.pollChange())?.contains("192.0.2.2") == true)
+        let told4 = watch.pollChange()
+        #expect(ips(told4)?.contains("192.0.2.2") == true)
         try feed(&watch, "va deleted", now: start + .seconds(3))
         watch.handleTimeout(now: start + .seconds(4))
-        #expect(ips(watch.pollChange()) == ["127.0.0.1", "::1"])
+        let told5 = watch.pollChange()
+        #expect(ips(told5) == ["127.0.0.1", "::1"])
         #expect(watch.counters.malformed == 0)
     }
 
@@ -124,44 +145,51 @@ import Testing
         _ = watch.pollChange()
         watch.overrun(now: start)
         try feed(&watch, "va deleted", now: start)
-        #expect(watch.pollRequest() == nil)
+        expectNoRequest(&watch)
         watch.handleTimeout(now: start + NetworkWatch.settleTime)
-        let request = try #require(watch.pollRequest())
+        let polled = watch.pollRequest()
+        let request = try #require(polled)
         #expect(request.kind == .links)
-        #expect(watch.pollChange() == nil)
+        expectNoChange(&watch)
         watch.overrun(now: start + .milliseconds(21))
         // The answer to what was asked before the second loss does not count.
         for datagram in try NetlinkVectors.part("links, sequence 1") {
             let bytes = NetlinkVectors.renumbered(datagram, request.sequence)
             watch.receive(bytes.span.bytes, now: start + .milliseconds(22))
         }
-        #expect(watch.pollRequest() == nil)
+        expectNoRequest(&watch)
         watch.handleTimeout(now: start + .milliseconds(41))
-        #expect(try answer(&watch, now: start + .milliseconds(41)) == 2)
+        let answered = try answer(&watch, now: start + .milliseconds(41))
+        #expect(answered == 2)
         watch.handleTimeout(now: start + .seconds(1))
         // The dump says what was told before: nothing has changed.
-        #expect(watch.pollChange() == nil)
+        expectNoChange(&watch)
         #expect(watch.counters.overruns == 2)
         try feed(&watch, "192.0.2.3 added to va", now: start + .seconds(2))
         watch.handleTimeout(now: start + .seconds(3))
-        #expect(ips(watch.pollChange()) == first.union(["192.0.2.3"]))
+        let told6 = watch.pollChange()
+        #expect(ips(told6) == allIPs.union(["192.0.2.3"]))
     }
 
     @Test("A dump that met a change is asked for again")
     func interrupted() throws {
         var watch = NetworkWatch()
         watch.start(now: start)
-        let request = try #require(watch.pollRequest())
+        let polled = watch.pollRequest()
+        let request = try #require(polled)
         for var datagram in try NetlinkVectors.part("links, sequence 1") {
             datagram[6] |= 0x10
             let bytes = NetlinkVectors.renumbered(datagram, request.sequence)
             watch.receive(bytes.span.bytes, now: start)
         }
-        #expect(try answer(&watch, now: start) == 1)
-        #expect(watch.pollChange() == nil)
+        let answered = try answer(&watch, now: start)
+        #expect(answered == 1)
+        expectNoChange(&watch)
         watch.handleTimeout(now: start + NetworkWatch.settleTime)
-        #expect(try answer(&watch, now: start) == 2)
-        #expect(ips(watch.pollChange()) == first)
+        let again = try answer(&watch, now: start)
+        #expect(again == 2)
+        let told7 = watch.pollChange()
+        #expect(ips(told7) == allIPs)
     }
 
     @Test("A kernel that does not answer is given up after some attempts")
@@ -170,11 +198,12 @@ import Testing
         watch.start(now: start)
         for _ in 0..<NetworkWatch.dumpAttempts {
             #expect(!watch.hasFailed)
-            #expect(watch.pollRequest() != nil)
+            let request = watch.pollRequest()
+            #expect(request != nil)
             watch.handleTimeout(now: watch.nextDeadline)
         }
         #expect(watch.hasFailed)
-        #expect(watch.pollRequest() == nil)
+        expectNoRequest(&watch)
         #expect(watch.nextDeadline == .never)
     }
 
