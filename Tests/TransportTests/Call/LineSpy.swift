@@ -11,7 +11,9 @@ final class LineSpy {
         while let event = line.pollEvent() {
             switch event {
             case .upgradeRequested: line.accept(now: now)
-            case .text(let range): texts.append(String(decoding: line.bytes(range).withUnsafeBytes { Array($0) }, as: UTF8.self))
+            case .text(let range):
+                let bytes = line.bytes(range).copiedBytes
+                texts.append(String(decoding: bytes, as: UTF8.self))
             default: break
             }
         }

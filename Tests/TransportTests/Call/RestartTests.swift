@@ -46,7 +46,7 @@ import TransportTestKit
         #expect(run.client.call.restarting == nil)
         let ufrags = run.server.call.localUfrags
         #expect(ufrags.count == 2 && ufrags.contains(before))
-        _ = run.simulator.run(until: .zero + .seconds(40))
+        _ = run.simulator.run(until: .zero + .seconds(10))
         #expect(run.server.call.localUfrags.count == 1 && !run.server.call.localUfrags.contains(before))
         #expect(run.client.call.state == .active && run.server.call.state == .active)
         #expect(run.client.call.transport == .webrtc)
@@ -99,10 +99,12 @@ import TransportTestKit
     private func answer(
         _ run: VirtualCall, fingerprint: String? = nil, isActive: Bool = false, ufrag: String? = nil
     ) throws -> ControlMessage.Restart {
-        let mine = try #require(run.client.call.restarting?.media)
+        let restarting = run.client.call.restarting
+        let mine = try #require(restarting?.media)
+        let theirs = run.server.call.localMedia
         var drawn = Randomness.seeded(77)
         let credentials = ICECredentials.random(using: &drawn)
-        var media = try #require(run.server.call.localMedia)
+        var media = try #require(theirs)
         media.ufrag = credentials.ufrag
         media.password = credentials.password
         if let fingerprint { media.fingerprint = fingerprint }
@@ -142,7 +144,8 @@ import TransportTestKit
         let run = try VirtualCall(seed: 3)
         active(run)
         let ufrags = run.server.call.localUfrags
-        var media = try #require(run.client.call.localMedia)
+        let mine = run.client.call.localMedia
+        var media = try #require(mine)
         media.ufrag = "other"
         media.fingerprint = "sha-256 " + (0..<32).map { _ in "AB" }.joined(separator: ":")
         let now = run.simulator.now
@@ -284,12 +287,16 @@ import TransportTestKit
         let id = run.network.addHost(host)
         host.hostID = id
         let ip = IPAddress(v4: 0xC000_024D)
-        run.network.addInterface("stun", of: id, ip: ip)
+        // Slower than hello: in the offer it would not be signalled by itself.
+        run.network.addInterface("stun", of: id, ip: ip, up: LinkModel(delay: .milliseconds(200)))
         try perform(run, at: 0) { now in
             run.client.call.serverResolved(server, to: [SocketAddress(ip: ip, port: 3_478)], now: now)
         }
         _ = run.simulator.run(until: .zero + .seconds(3))
         let candidates = run.spy.messages("candidate")
+        #expect(host.requests == 1)
+        #expect(run.client.call.gathering.resolving.isEmpty)
+        #expect(run.client.call.carriages.readPath { $0.isGathering } == false)
         #expect(candidates.count == 2)
         #expect(candidates.first?.contains("203.0.113.5 41000 typ srflx raddr 192.0.2.2 rport 5000") == true)
         #expect(candidates.last?.contains("end_of_candidates") == true)
@@ -300,6 +307,7 @@ import TransportTestKit
 /// A STUN server that sees everybody at 203.0.113.5:41000.
 private final class StunHost: VirtualHost {
     var hostID: HostID?
+    private(set) var requests = 0
     private var answers: [(bytes: [UInt8], path: NetworkPath)] = []
     var nextDeadline: Instant { .never }
 
@@ -309,6 +317,7 @@ private final class StunHost: VirtualHost {
         guard let message = try? STUNMessage(parsing: datagram.span.bytes), message.messageClass == .request else {
             return
         }
+        requests += 1
         let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 256, alignment: 16)
         defer { room.deallocate() }
         var out = OutputRawSpan(buffer: room, initializedCount: 0)

@@ -50,7 +50,7 @@ final class PathPair {
     init(
         seed: UInt64 = 1, renominates: Bool = true, asksForAdmission: Bool = false
     ) throws {
-        let randomness = Randomness.seeded(seed)
+        var randomness = Randomness.seeded(seed)
         var drawn = randomness.split("credentials")
         let mine = ICECredentials.random(using: &drawn)
         let theirs = ICECredentials.random(using: &drawn)

@@ -79,7 +79,8 @@ import Testing
     @Test("A flight that also went elsewhere confirms nobody")
     func notConfirmedByFlight() throws {
         let pair = try PathPair(renominates: false)
-        pair.run(until: .zero + .milliseconds(35))
+        // Its answer is under way.
+        pair.run(until: .zero + .milliseconds(25))
         #expect(pair.server.flightSentTo == [pair.seen])
         pair.server.noteFlightSent(to: NetworkPath(local: PathPair.serverAddress, remote: PathPair.elsewhere))
         pair.run(until: .zero + .seconds(1))

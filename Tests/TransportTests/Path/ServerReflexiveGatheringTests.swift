@@ -57,7 +57,7 @@ import Testing
         gathering.addServer(server6, now: .zero)
         let sent = requests(&gathering, until: .zero + .milliseconds(100))
         #expect(sent.map(\.path) == [NetworkPath(local: v4, remote: server4), NetworkPath(local: v6, remote: server6)])
-        #expect(sent.map(\.at) == [.zero, .zero + ServerReflexiveGathering.pace])
+        #expect(sent.map(\.at) == [Instant.zero, Instant.zero + ServerReflexiveGathering.pace])
     }
 
     @Test("An answer is told with its base, and ends the request")
