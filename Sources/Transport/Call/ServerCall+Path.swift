@@ -8,6 +8,9 @@ extension ServerCall {
     /// The username fragments that checks come for: one, two during a restart, none without a media path.
     package var localUfrags: [String] { carriages.readPath { $0.localUfrags } ?? [] }
 
+    /// The SSRC of the client's media, as its offer names it; nil without a media path or a name.
+    package var remoteSSRC: UInt32? { carriages.readPath { $0.remoteSSRC } ?? nil }
+
     /// The tuple that waits for the endpoint's `settleAdmission`: read after each datagram.
     package var admissionWanted: NetworkPath? { carriages.readPath { $0.admissionWanted } ?? nil }
 

@@ -149,6 +149,7 @@ final class EndpointConnection: @unchecked Sendable {
         case .ufragsChanged:
             driver.route(call.localUfrags, insteadOf: ufrags, to: self)
             ufrags = call.localUfrags
+            if let ssrc = call.remoteSSRC { driver.route(ssrc: ssrc, to: self) }
         case .ended(let outcome):
             if let agent {
                 agent.shared.update(call.snapshot(startedAt: openedAt))
@@ -228,6 +229,6 @@ final class EndpointConnection: @unchecked Sendable {
         isFinished = true
         if let timer { driver.loop.cancel(timer) }
         timer = nil
-        driver.remove(self, callID: takenID, ufrags: ufrags, paths: paths)
+        driver.remove(self, callID: takenID, ufrags: ufrags, ssrc: call.remoteSSRC, paths: paths)
     }
 }

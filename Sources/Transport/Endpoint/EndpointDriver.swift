@@ -27,6 +27,8 @@ final class EndpointDriver: @unchecked Sendable {
     private var connections: [ObjectIdentifier: EndpointConnection] = [:]
     private var byUfrag: [STUNUsernameFragment: EndpointConnection] = [:]
     private var byPath: [NetworkPath: EndpointConnection] = [:]
+    /// Finds the call of media that comes from an address it has not shown yet.
+    private var bySSRC: [UInt32: EndpointConnection] = [:]
     private var unconfirmed = UnconfirmedDestinations()
     private var liveIDs: Set<String> = []
     private var endedIDs: [(id: String, at: Instant)] = []
@@ -208,11 +210,18 @@ final class EndpointDriver: @unchecked Sendable {
         }
     }
 
+    /// Media with this SSRC, from an address that is no call's, is tried with the call. Who has it first keeps it.
+    func route(ssrc: UInt32, to connection: EndpointConnection) {
+        if bySSRC[ssrc] == nil { bySSRC[ssrc] = connection }
+    }
+
     /// Whether a call may send to an address that has not shown that it receives: all calls together count.
     func admits(_ ip: IPAddress, now: Instant) -> Bool { unconfirmed.admit(ip, now: now) }
 
     /// A connection is over.
-    func remove(_ connection: EndpointConnection, callID: String?, ufrags: [String], paths: [NetworkPath]) {
+    func remove(
+        _ connection: EndpointConnection, callID: String?, ufrags: [String], ssrc: UInt32?, paths: [NetworkPath]
+    ) {
         guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
         count.store(connections.count, ordering: .relaxed)
         if let callID, liveIDs.remove(callID) != nil {
@@ -220,6 +229,7 @@ final class EndpointDriver: @unchecked Sendable {
             endedIDs.append((callID, loop.now))
         }
         route([], insteadOf: ufrags, to: connection)
+        if let ssrc, bySSRC[ssrc] === connection { bySSRC[ssrc] = nil }
         for path in paths where byPath[path] === connection { byPath[path] = nil }
     }
 
@@ -238,6 +248,8 @@ final class EndpointDriver: @unchecked Sendable {
         var connection = byPath[path]
         if STUNMessage.isSTUN(packet.bytes), let fragment = stunUsernameFragment(of: packet.bytes) {
             connection = byUfrag[fragment]
+        } else if connection == nil, let ssrc = MediaPath.senderSSRC(of: packet.bytes) {
+            connection = bySSRC[ssrc]
         }
         guard let connection else {
             strayDatagrams += 1

@@ -93,6 +93,16 @@ extension MediaPath {
         events.append(.checkWanted)
     }
 
+    /// The SSRC of the sender of an SRTP or SRTCP packet, by which an endpoint finds the call of media from an address it
+    /// does not know; nil for everything else. Does not allocate.
+    package static func senderSSRC(of bytes: borrowing RawSpan) -> UInt32? {
+        guard bytes.byteCount >= 12, (128...191).contains(bytes.unsafeLoad(fromByteOffset: 0, as: UInt8.self)) else {
+            return nil
+        }
+        let offset = isRTCP(bytes) ? 4 : 8
+        return UInt32(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self))
+    }
+
     /// Whether `path` is a tuple of this call's whose media authenticated within `tupleKept`: no check for another call
     /// takes it.
     package func holds(_ path: NetworkPath, now: Instant) -> Bool {

@@ -32,7 +32,7 @@ import TransportTestKit
         #expect(client.packetsReceived > 200 && client.packetsReceivedOnLine == 0)
     }
 
-    @Test("A restart takes both ends to new credentials, and every packet of audio arrives", arguments: 1...5)
+    @Test("A restart takes both ends to new credentials, and every packet of audio arrives", arguments: 1...3)
     func restart(seed: Int) throws {
         let run = try VirtualCall(seed: UInt64(seed))
         active(run)
@@ -56,7 +56,7 @@ import TransportTestKit
         expectNothingLost(run)
     }
 
-    @Test("Loss of 20 % on UDP does not keep a restart from ending, nor the call from going on", arguments: 1...10)
+    @Test("Loss of 20 % on UDP does not keep a restart from ending, nor the call from going on", arguments: 1...6)
     func restartWithLoss(seed: Int) throws {
         let run = try VirtualCall(seed: UInt64(seed), up: lossy(20), down: lossy(20))
         _ = run.simulator.run(until: .zero + .seconds(6))
@@ -178,7 +178,7 @@ import TransportTestKit
         expectNothingLost(run)
     }
 
-    @Test("Candidates of both generations, of none and of nonsense, mixed into a restart, do no harm", arguments: 1...5)
+    @Test("Candidates of both generations, of none and of nonsense, mixed into a restart, do no harm", arguments: 1...3)
     func mixedCandidates(seed: Int) throws {
         let run = try VirtualCall(seed: UInt64(seed))
         active(run)
@@ -211,7 +211,9 @@ import TransportTestKit
         }
     }
 
-    @Test("A call whose only address is replaced goes on from the new one, with or without a restart", arguments: [true, false])
+    @Test(
+        "A call whose only address is replaced goes on from the new one, with or without a restart",
+        arguments: [true, false])
     func networkChange(restarts: Bool) throws {
         let run = try VirtualCall(seed: 5)
         active(run)
@@ -288,8 +290,9 @@ import TransportTestKit
         host.hostID = id
         let ip = IPAddress(v4: 0xC000_024D)
         // Slower than hello: in the offer it would not be signalled by itself.
-        run.network.addInterface("stun", of: id, ip: ip, up: LinkModel(delay: .milliseconds(200)))
-        try perform(run, at: 0) { now in
+        run.network.addInterface("stun", of: id, ip: ip, up: LinkModel(delay: .milliseconds(150)))
+        // Events of one instant come in any order: after the start.
+        run.network.perform(on: try #require(run.client.hostID), at: .zero + .milliseconds(1)) { now in
             run.client.call.serverResolved(server, to: [SocketAddress(ip: ip, port: 3_478)], now: now)
         }
         _ = run.simulator.run(until: .zero + .seconds(3))

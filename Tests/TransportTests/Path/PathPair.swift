@@ -119,7 +119,9 @@ final class PathPair {
 
     /// One packet of the client's audio.
     func speakOnce(_ number: UInt16) {
-        guard var packet = rtp(Self.clientSSRC, number), let transmit = client.sendRTP(&packet, now: now) else { return }
+        guard var packet = rtp(Self.clientSSRC, number), let transmit = client.sendRTP(&packet, now: now) else {
+            return
+        }
         fly(packet.copiedBytes, transmit, toServer: true)
     }
 

@@ -10,7 +10,8 @@ import Testing
 
     private func gathering() -> ServerReflexiveGathering { ServerReflexiveGathering(randomness: Randomness.seeded(3)) }
 
-    private func poll(_ gathering: inout ServerReflexiveGathering, now: Instant) -> (path: NetworkPath, bytes: [UInt8])? {
+    private func poll(_ gathering: inout ServerReflexiveGathering, now: Instant) -> (path: NetworkPath, bytes: [UInt8])?
+    {
         let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 512, alignment: 16)
         defer { room.deallocate() }
         var out = OutputRawSpan(buffer: room, initializedCount: 0)

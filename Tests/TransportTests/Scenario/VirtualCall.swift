@@ -59,7 +59,8 @@ class CallHost {
     func speak() { _ = tone.withUnsafeBufferPointer { capture.write($0) } }
 
     func flush(
-        into network: VirtualNetwork, isFinished: Bool, next: () -> [UInt8], written: (ArraySlice<UInt8>) -> Void = { _ in }
+        into network: VirtualNetwork, isFinished: Bool, next: () -> [UInt8],
+        written: (ArraySlice<UInt8>) -> Void = { _ in }
     ) {
         guard let line, let id = hostID, !hasLineEnded else { return }
         while true {
