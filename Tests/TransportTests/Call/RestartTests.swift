@@ -170,6 +170,8 @@ import TransportTestKit
         _ = run.simulator.run(until: .zero + .seconds(14))
         #expect(run.client.call.restarting == nil && run.client.call.restartsAbandoned == 1)
         #expect(run.client.call.state == .active)
+        let isPending = run.client.call.carriages.readPath { $0.full?.isRestarting ?? true }
+        #expect(isPending == false)
         run.server.call.localMedia = media
         try perform(run, at: 15) { now in run.client.call.restart(now: now) }
         _ = run.simulator.run(until: .zero + .seconds(17))
