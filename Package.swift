@@ -43,14 +43,16 @@ let package = Package(
             path: "Sources/Transport/Runtime", swiftSettings: strict),
         .target(
             name: "TransportMedia", dependencies: ["TransportRuntime", "ICELite", "CSRTP", "COpus", "COpenSSL"],
-            path: "Sources/Transport", sources: ["Audio", "DTLS", "RTP", "SDP", "SRTP"], swiftSettings: strict),
+            path: "Sources/Transport", exclude: ["API", "Call", "Endpoint", "Line", "Path", "Runtime"],
+            sources: ["Audio", "DTLS", "RTP", "SDP", "SRTP"], swiftSettings: strict),
         .target(
             name: "TransportLine", dependencies: ["ICELite", "COpenSSL"], path: "Sources/Transport/Line",
             swiftSettings: strict),
         .target(
             name: "Transport",
             dependencies: ["TransportRuntime", "TransportMedia", "TransportLine", "ICELite", "CLinux"],
-            path: "Sources/Transport", sources: ["API", "Call", "Endpoint", "Path"], swiftSettings: strict),
+            path: "Sources/Transport", exclude: ["Audio", "DTLS", "Line", "RTP", "Runtime", "SDP", "SRTP"],
+            sources: ["API", "Call", "Endpoint", "Path"], swiftSettings: strict),
         .target(
             name: "TransportTestKit",
             dependencies: ["Transport", "TransportRuntime", "TransportMedia", "ICELite", "CLinux"],

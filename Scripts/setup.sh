@@ -1,55 +1,65 @@
 #!/usr/bin/env bash
-# Brings a fresh Debian 12 to where the package builds: checks Swift, installs the C libraries' headers that are missing.
-# Says what it does. When nothing is missing it touches neither the network nor the system.
+# Brings a bare Debian 12 to where the package builds: installs what Swift itself and the C libraries need and is missing.
+# `setup.sh network-tests` also installs what Tests/Network wants. Says what it does; when nothing is missing it touches
+# neither the network nor the system.
 set -euo pipefail
 
 required_swift_major=6
 required_swift_minor=2
-packages=(libsrtp2-dev libssl-dev libopus-dev pkg-config make)
+# What the toolchain loads, what its linker and clang take from the system, then the package's own C libraries.
+packages=(
+    libcurl4 libncurses6 libsqlite3-0 libxml2 libstdc++6 libuuid1 zlib1g ca-certificates
+    binutils gcc libc6-dev git make pkg-config
+    libsrtp2-dev libssl-dev libopus-dev
+)
+case ${1:-} in
+'') ;;
+network-tests) packages+=(conntrack iproute2 nftables python3 util-linux) ;;
+*) echo "error: setup.sh [network-tests]" >&2; exit 64 ;;
+esac
 
 if ! command -v swift >/dev/null; then
     echo "error: no swift in PATH; Swift ${required_swift_major}.${required_swift_minor} or newer is needed (https://www.swift.org/install)" >&2
     exit 1
 fi
+
+# Installs `missing`. Before Swift is asked for its version: it does not start without its libraries.
+install_missing() {
+    local as_root=() log
+    if ((EUID != 0)); then
+        command -v sudo >/dev/null || { echo "error: missing ${missing[*]}, and neither root nor sudo is there to install them" >&2; exit 1; }
+        as_root=(sudo)
+    fi
+    echo "setup: installing ${missing[*]}" >&2
+    log=$(mktemp)
+    if ! { "${as_root[@]}" apt-get update -q &&
+        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+        tail -n 20 "$log" >&2
+        rm -f "$log"
+        echo "error: installing ${missing[*]} failed" >&2
+        exit 1
+    fi
+    rm -f "$log"
+}
+
+if command -v dpkg-query >/dev/null; then
+    # Every installed package and what it stands in for: newer systems have pkgconf for pkg-config.
+    installed=$(dpkg-query -W -f='${db:Status-Status}, ${Package}, ${Provides}\n' |
+        sed -n 's/^installed, //p' | tr ',' '\n' | sed 's/^ *//; s/ .*//')
+    missing=()
+    for package in "${packages[@]}"; do
+        grep -qxF -- "$package" <<<"$installed" || missing+=("$package")
+    done
+    ((${#missing[@]} == 0)) || install_missing
+else
+    echo "setup: not Debian; these or their like must be there already: ${packages[*]}" >&2
+fi
+
 # "Swift version 6.3.1 (…)": the first number pair decides.
-version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9]*\.[0-9][0-9]*\).*/\1/p' | head -n 1)
+version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9]*\.[0-9][0-9]*\).*/\1/p' | head -n 1 || true)
 major=${version%%.*}
 minor=${version#*.}
 if [[ -z $version ]] || ((major < required_swift_major || (major == required_swift_major && minor < required_swift_minor))); then
-    echo "error: Swift ${version:-of unknown version} is too old; ${required_swift_major}.${required_swift_minor} or newer is needed" >&2
-    exit 1
-fi
-
-if ! command -v dpkg-query >/dev/null; then
-    echo "setup: not Debian; libsrtp2, OpenSSL 3 and Opus with their headers must be there already" >&2
-    exit 0
-fi
-
-missing=()
-for package in "${packages[@]}"; do
-    status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
-    [[ $status == installed ]] || missing+=("$package")
-done
-# pkgconf is pkg-config under another name on newer systems.
-if [[ " ${missing[*]:-} " == *" pkg-config "* ]] && command -v pkg-config >/dev/null; then
-    kept=()
-    for package in "${missing[@]}"; do [[ $package == pkg-config ]] || kept+=("$package"); done
-    missing=(${kept[@]+"${kept[@]}"})
-fi
-if ((${#missing[@]} == 0)); then
-    exit 0
-fi
-
-as_root=()
-if ((EUID != 0)); then
-    command -v sudo >/dev/null || { echo "error: missing ${missing[*]}, and neither root nor sudo is there to install them" >&2; exit 1; }
-    as_root=(sudo)
-fi
-echo "setup: installing ${missing[*]}" >&2
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-if ! { ${as_root[@]+"${as_root[@]}"} apt-get update -q && ${as_root[@]+"${as_root[@]}"} env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
-    tail -n 20 "$log" >&2
-    echo "error: installing ${missing[*]} failed" >&2
+    echo "error: Swift ${version:-of unknown version} does not do; ${required_swift_major}.${required_swift_minor} or newer is needed" >&2
     exit 1
 fi

@@ -1,84 +1,135 @@
 #!/usr/bin/env bash
-# A server and a client in two network namespaces joined by veth: WebRTC; UDP dropped at the server's input; UDP rejected
-# there. The interface's counters must show that the carriage named is the one that carried the call. Needs root, ip, nft.
-set -euo pipefail
-cd "$(dirname "$0")/../.."
+# A server and a client in two network namespaces joined by veth. Three calls: over WebRTC; with UDP dropped at the server's
+# input; with UDP rejected there. The interface's counters must show that the carriage named is the one that carried the
+# call, and what came back must be what was said. Then hang-ups by signal, at either end, on either carriage.
+# Needs root or user namespaces, and what Scripts/setup.sh network-tests installs.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-probe=${PROBE:-.build-release/release/graine-transport-probe}
-work=$(mktemp -d)
-server=graine-s-$$
-client=graine-c-$$
-serving=
-cleanup() {
-    [ -z "$serving" ] || kill "$serving" 2>/dev/null || true
-    ip netns del "$server" 2>/dev/null || true
-    ip netns del "$client" 2>/dev/null || true
-    rm -rf "$work"
+server=server
+client=client
+namespace "$server" "$client"
+wire "$server" 192.0.2.1/24 "$client" 192.0.2.2/24
+count_in "$server" "to-$client"
+serve "$server" 192.0.2.1
+
+# What the recording must come back as: every marker, level for level, frame for frame.
+good=("media.level_correlation>=0.97" "media.frames_present_pct>=98")
+
+# verdict RULE: what happens to UDP at the server's input; '' lets it through.
+verdict() {
+    inside "$server" nft flush chain inet probe verdict
+    [[ -z $1 ]] || inside "$server" nft add rule inet probe verdict "$1"
 }
-trap cleanup EXIT
 
-ip netns add "$server"
-ip netns add "$client"
-ip -n "$server" link add veth0 type veth peer name veth1 netns "$client"
-ip -n "$server" addr add 192.0.2.1/24 dev veth0
-ip -n "$client" addr add 192.0.2.2/24 dev veth1
-for pair in "$server veth0" "$client veth1"; do
-    read -r namespace device <<<"$pair"
-    ip -n "$namespace" link set lo up
-    ip -n "$namespace" link set "$device" up
-done
-# Counts what arrives, and holds the verdict on UDP.
-ip netns exec "$server" nft -f - <<'RULES'
-table inet probe {
-    counter udp_in { }
-    counter tcp_in { }
-    chain verdict { }
-    chain input {
-        type filter hook input priority 0
-        meta l4proto udp counter name "udp_in"
-        meta l4proto tcp counter name "tcp_in"
-        iifname veth0 meta l4proto udp jump verdict
-    }
-}
-RULES
-
-ip netns exec "$server" "$probe" serve --bind 192.0.2.1 >"$work/serve" 2>"$work/serve.log" &
-serving=$!
-for _ in $(seq 100); do
-    grep -q ^READY "$work/serve" && break
-    sleep 0.1
-done
-line=$(sed -n 's/^READY line=\([^ ]*\) .*/\1/p' "$work/serve")
-ca=$(sed -n 's/^READY .* ca=\(.*\)/\1/p' "$work/serve")
-[ -n "$line" ] || { echo "error: serve is not ready: $(cat "$work/serve.log")" >&2; exit 1; }
-
-packets() { ip netns exec "$server" nft list counter inet probe "${1}_in" | sed -n 's/.*packets \([0-9]*\) .*/\1/p'; }
-
-passed=0
-# call NAME VERDICT TRANSPORT REASON EXIT CARRIER
-call() {
-    local name=$1 verdict=$2 transport=$3 reason=$4 expected=$5 carrier=$6 code=0 before after
-    ip netns exec "$server" nft flush chain inet probe verdict
-    [ -z "$verdict" ] || ip netns exec "$server" nft add rule inet probe verdict "$verdict"
-    before=$(packets "$carrier")
-    ip netns exec "$client" "$probe" call "$line" --ca "$ca" --duration 4 --quiet --json "$work/$name.json" \
-        >"$work/$name.out" 2>&1 || code=$?
-    after=$(packets "$carrier")
-    local found
-    found=$(python3 -c '
-import json, sys
-call = json.load(open(sys.argv[1]))["calls"][0]["call"]
-print(call["transport"], call["transportFallbackReason"] or "none")' "$work/$name.json")
-    if [ "$found" != "$transport $reason" ] || [ "$code" -ne "$expected" ] || [ $((after - before)) -lt 150 ]; then
-        echo "error: $name: $found, exit $code, $((after - before)) $carrier packets at the server" >&2
-        cat "$work/$name.out" >&2
-        exit 1
+# carried NAME VERDICT TRANSPORT REASON EXIT: a whole call, its report, and the packets of both kinds at the server's input.
+carried() {
+    current=$1
+    verdict "$2"
+    local udp_before tcp_before udp tcp least=150 findings
+    udp_before=$(packets "$server" udp_in)
+    tcp_before=$(packets "$server" tcp_in)
+    call "$client" "$1"
+    udp=$(($(packets "$server" udp_in) - udp_before))
+    tcp=$(($(packets "$server" tcp_in) - tcp_before))
+    if ! findings=$(report "$1" "call.transport=$3" "call.transportFallbackReason=$4" aborted=false "${good[@]}"); then
+        fail "$1: $findings; $(cat "$work/$1.out")"
+    elif ((code != $5)); then
+        fail "$1: exit $code, not $5"
+    else
+        # Fifty audio packets a second are on the carriage that was named, and none on the other.
+        local on=$udp off=$tcp
+        if [[ $3 == websocket ]]; then on=$tcp off=$udp; fi
+        if ((on < least || off > least / 3)); then
+            fail "$1: $udp UDP and $tcp TCP packets at the server do not fit $3"
+        else
+            pass "$1: $findings, exit $code; at the server $udp UDP, $tcp TCP packets"
+        fi
     fi
-    passed=$((passed + 1))
-    echo "$name: $found, exit $code, $((after - before)) $carrier packets at the server"
 }
 
-call open "" webrtc none 0 udp
-call dropped drop websocket ice_no_response 3 tcp
-call rejected "reject with icmp type admin-prohibited" websocket udp_blocked 3 tcp
-echo "namespaces: $passed passed, 0 failed"
+carried open "" webrtc none 0
+carried dropped drop websocket ice_no_response 3
+carried rejected "reject with icmp type admin-prohibited" websocket udp_blocked 3
+
+# Sets now, milliseconds; without a process of its own, which a busy machine would take long to start.
+clock() {
+    now=${EPOCHREALTIME/[.,]/}
+    now=$((now / 1000))
+}
+
+# The TCP connections of the call line that the server still has.
+lines() { inside "$server" ss -Htn state established | wc -l; }
+
+# Waits at most a second since SINCE for the client's end; sets after, milliseconds. Fails if it took longer.
+ended_within_a_second() {
+    while kill -0 "$calling" 2>/dev/null; do
+        clock
+        after=$((now - $1))
+        ((after <= 1000)) || return 1
+        sleep 0.02
+    done
+    clock
+    after=$((now - $1))
+}
+
+# hung_up NAME VERDICT TRANSPORT SIGNAL WHO EXIT EXPECTED…: a call in its third second, then SIGNAL to the client or the server.
+hung_up() {
+    local name=$1 transport=$3 signal=$4 who=$5 expected=$6 findings before connections
+    current=$name
+    verdict "$2"
+    place "$client" "$name" --duration 20
+    # Audio on its way in both directions: the carriage named has brought a second of it.
+    local kind=udp
+    if [[ $transport == websocket ]]; then kind=tcp; fi
+    before=$(packets "$server" "${kind}_in")
+    for _ in {1..100}; do
+        (($(packets "$server" "${kind}_in") - before < 70)) || break
+        sleep 0.1
+    done
+    clock
+    local since=$now
+    if [[ $who == server ]]; then kill "-$signal" "$serving"; else kill "-$signal" "$calling"; fi
+    if ! ended_within_a_second "$since"; then
+        fail "$name: the client is still there $after ms after SIG$signal to the $who"
+        kill -KILL "$calling" 2>/dev/null || true
+        wait "$calling" 2>/dev/null || true
+        return
+    fi
+    code=0
+    wait "$calling" || code=$?
+    # And the server's end: its line is closed within the same second, and nothing goes on coming or going.
+    clock
+    while (($(lines) > 0 && now - since < 1000)); do clock; done
+    connections=$(lines)
+    before=$(($(packets "$server" udp_in) + $(packets "$server" udp_out)))
+    sleep 0.5
+    before=$(($(packets "$server" udp_in) + $(packets "$server" udp_out) - before))
+    if ! findings=$(report "$name" "call.state=ended" "call.transport=$transport" "${@:7}"); then
+        fail "$name: $findings; $(cat "$work/$name.out")"
+    elif ((code != expected)); then
+        fail "$name: exit $code, not $expected"
+    elif ((connections > 0)); then
+        fail "$name: $connections lines still at the server"
+    elif ((before > 2)); then
+        fail "$name: $before UDP packets after both ends were over"
+    else
+        pass "$name: over after $after ms: $findings, exit $code"
+    fi
+}
+
+interrupted=(aborted=true call.outcome.reason=local "media.sent>=50" "media.received>=50")
+hung_up interrupt-webrtc "" webrtc INT client 130 "${interrupted[@]}"
+hung_up terminate-webrtc "" webrtc TERM client 130 "${interrupted[@]}"
+hung_up interrupt-websocket drop websocket INT client 130 "${interrupted[@]}"
+hung_up terminate-websocket drop websocket TERM client 130 "${interrupted[@]}"
+
+# The server's own end: the client hears of it, and its report says so.
+for carriage in "webrtc||0" "websocket|drop|3"; do
+    IFS='|' read -r transport rule exit <<<"$carriage"
+    kill -0 "$serving" 2>/dev/null || serve "$server" 192.0.2.1
+    hung_up "server-$transport" "$rule" "$transport" TERM server "$exit" aborted=false call.outcome.reason=remote
+    code=0
+    wait "$serving" || code=$?
+    if ((code == 0)); then pass "server: exit 0 after SIGTERM"; else fail "server: exit $code after SIGTERM, not 0"; fi
+done
+finish

@@ -1,4 +1,7 @@
 extension ICELiteAgent {
+    /// The highest NOMINATION of the credentials in use; 0 when none came.
+    package var highestNomination: UInt32 { current.highestNomination }
+
     /// Selects the tuple at `index` if the request `message` on it says so.
     ///
     /// With NOMINATION the highest wins: at 1 the first tuple stays, from 2 on the newest (a rebinding: moved by one

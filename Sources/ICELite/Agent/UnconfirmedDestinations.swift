@@ -3,7 +3,8 @@
 /// One value for the endpoint, asked for each call's `ICELiteAgent.admissionWanted`: at most
 /// `ICELimits.grantsPerDestination` (4) grants for one destination within `ICELimits.destinationWindow` (10 s). A
 /// destination is an IPv4 address or an IPv6 /64: whoever can be flooded at one address of a /64 is flooded by its
-/// neighbours as well, and a client may own all of them. IPv4-mapped addresses are IPv4. Ports play no part.
+/// neighbours as well, and a client may own all of them. IPv4-mapped addresses are IPv4. Ports play no part. Loopback is
+/// always admitted and counted nowhere: no network delivers a forged loopback source.
 ///
 /// It remembers `ICELimits.rememberedGrants` (4,096) grants. When they all lie within the window the oldest is forgotten
 /// and counted: refusing would let one peer that forges sources shut out all others, and forgetting costs it 4,096
@@ -41,6 +42,7 @@ package struct UnconfirmedDestinations: Sendable {
     package mutating func admit(_ ip: IPAddress, now: Instant) -> Bool {
         while count > 0, now - grants[oldest].at >= ICELimits.destinationWindow { removeOldest() }
         let destination = Self.destination(ip)
+        guard !ip.unmapped.isLoopback else { return true }
         guard countByDestination[destination, default: 0] < ICELimits.grantsPerDestination else {
             refused += 1
             return false

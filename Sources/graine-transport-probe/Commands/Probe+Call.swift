@@ -33,9 +33,11 @@ struct LiveCallPlacer: CallPlacing {
         } onCancel: {
             session.end()
         }
+        // The end first: an interrupted call is not over yet.
+        let outcome = await session.outcome()
         var result = CallResult(name: plan.name, preference: plan.preference)
         result.fill(from: session.snapshot)
-        result.fill(from: await session.outcome(), session.snapshot.refusal)
+        result.fill(from: outcome, session.snapshot.refusal)
         if let heard, result.wasActive {
             let said = plan.audio.prefix(Int(plan.duration * Double(RecordingResampler.callSampleRate)))
             result.returned = ReturnedAudio(original: Array(said), returned: heard)
@@ -62,10 +64,11 @@ struct LiveCallPlacer: CallPlacing {
                     session.end()
                     return heard
                 }
-            case .ended: speech?.cancel()
             default: break
             }
         }
+        // The call is over, or this task was cancelled: then the events end without an `ended`.
+        speech?.cancel()
         return await speech?.value
     }
 }
@@ -224,55 +227,5 @@ extension SocketAddress {
     fileprivate init?(lineOf url: String) {
         guard let parsed = try? CallLineURL(url), let ip = parsed.literal else { return nil }
         self.init(ip: ip, port: parsed.port)
-    }
-}
-
-/// `serve`: the library's endpoint with the echo as its agent.
-struct LiveEchoServer: EchoServing {
-    func serve(
-        _ options: ProbeOptions, key: String?, ready: @escaping @Sendable (String) -> Void
-    ) async throws(ProbeError) {
-        let endpoint = try Self.endpoint(
-            bind: options.bind ?? "127.0.0.1", port: options.port, udpPort: options.udpPort,
-            keys: [key].compactMap { $0 }, certificate: options.certificateFile, privateKey: options.privateKeyFile)
-        defer { endpoint.stop() }
-        let file = options.certificateOutput ?? Self.temporaryFile()
-        try OutputFile.write(Array(endpoint.certificatePEM.utf8), path: file)
-        defer { if options.certificateOutput == nil { try? FileManager.default.removeItem(atPath: file) } }
-        ready("READY line=wss://\(endpoint.address)/ udp=\(endpoint.udpPort) ca=\(file)")
-        // Until cancelled.
-        while (try? await Task.sleep(for: .seconds(3_600))) != nil {}
-    }
-
-    /// A name nothing has yet, for a certificate.
-    static func temporaryFile() -> String {
-        FileManager.default.temporaryDirectory.appending(path: "graine-probe-\(UUID().uuidString).pem").path
-    }
-
-    static func endpoint(
-        bind: String, port: UInt16, udpPort: UInt16, keys: [String], certificate: String? = nil,
-        privateKey: String? = nil
-    ) throws(ProbeError) -> AgentEndpoint {
-        var configuration = EndpointConfiguration()
-        (configuration.bind, configuration.port, configuration.udpPort) = (bind, port, udpPort)
-        configuration.keys = keys
-        if let certificate, let privateKey {
-            configuration.identity = .files(certificate: certificate, key: privateKey)
-        }
-        do throws(TransportError) {
-            return try AgentEndpoint(configuration: configuration) { call in
-                var echo: Task<Void, Never>?
-                for await event in call.events {
-                    guard case .stateChanged(.active) = event, echo == nil else { continue }
-                    echo = Task {
-                        var pump = EchoPump(received: call.received, send: call.send)
-                        await pump.run()
-                    }
-                }
-                echo?.cancel()
-            }
-        } catch {
-            throw .resource("\(error)")
-        }
     }
 }
