@@ -219,7 +219,7 @@ import Testing
         try network.answer()
         network.run(until: .zero + .seconds(20))
         let path = try path()
-        let last = try #require(network.client.pairs[0].lastAnswerAt)
+        let last = try #require(network.client.generations[0].pairs[0].lastAnswerAt)
         network.swallow = { toServer, _, _ in !toServer }
         network.run(until: last + .milliseconds(29_999))
         #expect(network.client.selectedPath == path)

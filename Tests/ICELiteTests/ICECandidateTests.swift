@@ -21,7 +21,8 @@ import Testing
         let candidate = try ICECandidate(parsing: text + " generation 0 ufrag 0+/z network-cost 999")
         let base = try address("2001:db8::1", 8)
         #expect(candidate.relatedAddress == base)
-        #expect(candidate.attribute == text)
+        #expect(candidate.ufrag == "0+/z")
+        #expect(candidate.attribute == text + " ufrag 0+/z")
         #expect(try ICECandidate(parsing: candidate.attribute) == candidate)
     }
 

@@ -174,7 +174,7 @@ func credentials(_ ufrag: String, _ password: String) throws -> ICECredentials {
     try #require(ICECredentials(ufrag: ufrag, password: password))
 }
 
-extension ICEClientAgent {
+extension ICEFullAgent {
     /// `handle` for an array; a span cannot pass through an expectation.
     mutating func take(_ bytes: [UInt8], _ path: NetworkPath, at now: Instant = .zero) -> ICEVerdict {
         handle(bytes.span.bytes, path: path, now: now)

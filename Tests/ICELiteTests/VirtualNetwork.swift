@@ -12,7 +12,7 @@ struct VirtualNetwork {
     }
 
     var now = Instant.zero
-    var client: ICEClientAgent
+    var client: ICEFullAgent
     var server: ICELiteAgent
     /// One way.
     var delay = Nanoseconds.milliseconds(20)
@@ -26,7 +26,7 @@ struct VirtualNetwork {
     /// Remote addresses whose sends are refused.
     var refused: Set<SocketAddress> = []
 
-    var clientEvents: [ICEClientAgent.Event] = []
+    var clientEvents: [ICEFullAgent.Event] = []
     var serverEvents: [ICELiteAgent.Event] = []
     /// Times and bytes of what the client sent.
     var sent: [(at: Instant, path: NetworkPath, bytes: [UInt8])] = []
@@ -36,7 +36,7 @@ struct VirtualNetwork {
         var randomness = Randomness.seeded(seed)
         let ours = ICECredentials.random(using: &randomness)
         let theirs = ICECredentials.random(using: &randomness)
-        client = ICEClientAgent(credentials: ours, randomness: randomness.split("client"))
+        client = ICEFullAgent(role: .controlling, credentials: ours, randomness: randomness.split("client"))
         server = ICELiteAgent(credentials: theirs, peerCredentials: ours, randomness: randomness.split("server"))
         self.randomness = randomness.split("network")
         serverCredentials = theirs

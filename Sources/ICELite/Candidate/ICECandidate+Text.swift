@@ -33,8 +33,8 @@ extension ICECandidate {
 
         self.init(
             foundation: fields[0], component: component, priority: priority,
-            address: SocketAddress(ip: ip, port: port), kind: kind,
-            relatedAddress: try Self.related(fields.dropFirst(8)))
+            address: SocketAddress(ip: ip, port: port), kind: kind)
+        try readExtensions(fields.dropFirst(8))
     }
 
     private static func address(_ text: String) throws(ICECandidateError) -> IPAddress {
@@ -50,25 +50,30 @@ extension ICECandidate {
         return ip
     }
 
-    /// The pairs behind the type: `raddr`, `rport`, and extensions that are passed over.
-    private static func related(_ fields: ArraySlice<String>) throws(ICECandidateError) -> SocketAddress? {
+    /// The pairs behind the type: `raddr`, `rport`, `ufrag`, and extensions that are passed over.
+    private mutating func readExtensions(_ fields: ArraySlice<String>) throws(ICECandidateError) {
         guard fields.count % 2 == 0 else { throw .malformed(.extensions) }
         var ip: IPAddress?
         var port: UInt16?
         for index in stride(from: fields.startIndex, to: fields.endIndex, by: 2) {
+            let value = fields[index + 1]
             switch fields[index].lowercased() {
             case "raddr":
                 // A name is allowed here, and of no use.
-                ip = IPAddress(fields[index + 1])
+                ip = IPAddress(value)
             case "rport":
-                guard let number = number(fields[index + 1], as: UInt16.self) else { throw .malformed(.relatedAddress) }
+                guard let number = Self.number(value, as: UInt16.self) else { throw .malformed(.relatedAddress) }
                 port = number
+            case "ufrag":
+                guard (4...256).contains(value.utf8.count), value.utf8.allSatisfy(ICECredentials.isICECharacter) else {
+                    throw .malformed(.extensions)
+                }
+                ufrag = value
             default:
                 break
             }
         }
-        guard let ip, let port else { return nil }
-        return SocketAddress(ip: ip, port: port)
+        if let ip, let port { relatedAddress = SocketAddress(ip: ip, port: port) }
     }
 
     /// Digits alone: no sign, which `init(_:)` would take.
@@ -86,6 +91,7 @@ extension ICECandidate {
             // RFC 8839 §5.1: both must be there for a reflexive or relayed candidate; these say nothing.
             text += address.ip.family == .v4 ? " raddr 0.0.0.0 rport 9" : " raddr :: rport 9"
         }
+        if let ufrag { text += " ufrag \(ufrag)" }
         return text
     }
 

@@ -30,10 +30,12 @@ package struct ICECandidate: Hashable, Sendable {
     package var kind: Kind
     /// The base of a reflexive or relayed candidate: `raddr` and `rport`.
     package var relatedAddress: SocketAddress?
+    /// The `ufrag` extension: which generation of its owner it belongs to (RFC 8839 §5.1, RFC 8838 §8.2).
+    package var ufrag: String?
 
     package init(
         foundation: String, component: UInt16 = 1, priority: UInt32, address: SocketAddress, kind: Kind,
-        relatedAddress: SocketAddress? = nil
+        relatedAddress: SocketAddress? = nil, ufrag: String? = nil
     ) {
         self.foundation = foundation
         self.component = component
@@ -41,6 +43,7 @@ package struct ICECandidate: Hashable, Sendable {
         self.address = address
         self.kind = kind
         self.relatedAddress = relatedAddress
+        self.ufrag = ufrag
     }
 
     /// A host candidate of component 1.

@@ -45,7 +45,7 @@ package struct MediaPath: ~Copyable {
         var at: Instant
     }
 
-    var client: ICEClientAgent?
+    var client: ICEFullAgent?
     var lite: ICELiteAgent?
     private var dtls: DTLSSession?
     private var srtp: SRTPSession?
@@ -76,7 +76,7 @@ package struct MediaPath: ~Copyable {
         limits: TransportLimits,
         randomness: Randomness
     ) {
-        client = ICEClientAgent(credentials: credentials, randomness: randomness)
+        client = ICEFullAgent(role: .controlling, credentials: credentials, randomness: randomness)
         lite = nil
         self.certificate = certificate
         self.localSSRC = localSSRC
@@ -342,14 +342,14 @@ package struct MediaPath: ~Copyable {
         updateEvidence()
     }
 
-    private mutating func handleClientEvent(_ event: ICEClientAgent.Event, now: Instant) {
+    private mutating func handleClientEvent(_ event: ICEFullAgent.Event, now: Instant) {
         switch event {
         case .checkSent(let path):
             guard destinations.count < Self.flightPaths, !destinations.contains(path) else { return }
             destinations.append(path)
             // The flight that went to the first pairs goes behind this pair's first check, too.
             if destinations.count > 1 { for bytes in dtls?.flight ?? [] { enqueue(bytes, to: path, now: now) } }
-        case .pairValid: break
+        case .pairValid, .restarted, .selectedPathLost: break
         case .selected(let path): events.append(.selected(path))
         case .consentExpired: evidence.isLost = true
         }

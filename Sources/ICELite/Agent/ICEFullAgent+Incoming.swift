@@ -1,0 +1,226 @@
+extension ICEFullAgent {
+    /// Takes one STUN datagram that came on `path`. Answers and checks it leads to come from `pollTransmit`.
+    ///
+    /// - Returns: `.accepted`, or the reason why it changed nothing but a counter.
+    package mutating func handle(_ bytes: borrowing RawSpan, path: NetworkPath, now: Instant) -> ICEVerdict {
+        handleTimeout(now: now)
+        guard !isEnded else { return counters.drop(.ended) }
+        let path = path.unmapped
+        do throws(STUNError) {
+            let message = try STUNMessage(parsing: bytes)
+            guard message.hasValidFingerprint else { return counters.drop(.badFingerprint) }
+            guard message.method == STUNMessage.binding else { return counters.drop(.unknownMethod) }
+            switch message.messageClass {
+            case .request: return handleRequest(message, path: path, now: now)
+            case .indication: return .accepted
+            case .success: return handleSuccess(message, path: path, now: now)
+            case .error: return handleError(message, path: path, now: now)
+            }
+        } catch {
+            return counters.drop(.malformed)
+        }
+    }
+
+    // MARK: - Responses (RFC 8445 §7.2.5)
+
+    /// The generation and pair whose outstanding check has this id.
+    private func place(of id: STUNTransactionID) -> (generation: Int, pair: Int)? {
+        for generation in generations.indices where !generations[generation].hasExpired {
+            let pair = generations[generation].pairs.firstIndex { pair in pair.transactions.contains { $0.id == id } }
+            if let pair { return (generation, pair) }
+        }
+        return nil
+    }
+
+    private mutating func handleSuccess(_ message: borrowing STUNMessage, path: NetworkPath, now: Instant) -> ICEVerdict
+    {
+        guard let (generation, index) = place(of: message.transactionID), let remote = generations[generation].remote
+        else { return counters.drop(.unknownTransaction) }
+        // Authenticity first: a forged answer must not cost the transaction.
+        guard message.verifies(with: remote.key) else { return counters.drop(.unauthenticated) }
+        guard let transaction = generations[generation].pairs[index].answered(message.transactionID) else {
+            return counters.drop(.unknownTransaction)
+        }
+        guard message.unknown.isEmpty else { return counters.drop(.unknownAttribute) }
+        guard generations[generation].pairs[index].path == path else { return counters.drop(.asymmetricResponse) }
+        guard let mapped = message.xorMappedAddress else { return counters.drop(.malformed) }
+
+        counters.responsesReceived += 1
+        firstResponseAt = firstResponseAt ?? now
+        learnReflexive(mapped, path: path)
+        noteAnswer(index, of: generation, to: transaction, now: now)
+        if let token = message.routabilityToken, token != 0, token != generations[generation].pairs[index].token,
+            remote.supportsRenomination
+        {
+            generations[generation].pairs[index].token = token
+            generations[generation].pairs[index].isUrgent = true
+            generations[generation].pairs[index].isSettled = false
+        }
+        switch role {
+        case .controlling: choose(index, of: generation, answering: transaction, remote: remote, now: now)
+        case .controlled: selectNominated(in: generation, now: now)
+        }
+        return .accepted
+    }
+
+    /// What an answer says of its pair: it is valid, its round trip, and when its next check is due.
+    private mutating func noteAnswer(
+        _ index: Int, of generation: Int, to transaction: CandidatePair.Transaction, now: Instant
+    ) {
+        var pair = generations[generation].pairs[index]
+        let sample = max(1, now - transaction.sentAt)
+        let smoothed = pair.roundTrip.map { $0 - $0 / 8 + sample / 8 } ?? sample
+        pair.roundTrip = smoothed
+        pair.lastAnswerAt = now
+        pair.attempts = 0
+        pair.failure = nil
+        pair.refusals = 0
+        let isCandidate = generations[generation].chosenID == nil || generations[generation].chosenID == pair.id
+        if isCandidate { roundTrip = smoothed }
+        // While it is being nominated the checks go on as they were.
+        if role == .controlled || pair.isSettled || !isCandidate {
+            pair.nextCheckAt = (pair.lastCheckAt ?? now) + consentInterval()
+        }
+        if !pair.isValid {
+            pair.isValid = true
+            emit(.pairValid(pair.path, roundTrip: sample))
+        }
+        generations[generation].pairs[index] = pair
+    }
+
+    /// Our address as the peer sees it, when it is none of ours (RFC 8445 §7.2.5.3.1). Sends go on leaving from the
+    /// base.
+    private mutating func learnReflexive(_ mapped: SocketAddress, path: NetworkPath) {
+        let isKnown =
+            localCandidates.contains { $0.address.unzoned == mapped }
+            || reflexiveCandidates.contains { $0.address == mapped }
+            || serverReflexiveCandidates.contains { $0.address == mapped }
+        guard !isKnown, reflexiveCandidates.count < ICELimits.reflexiveCandidates,
+            let base = localCandidates.first(where: { $0.address == path.local })
+        else { return }
+        reflexiveCandidates.append(
+            ICECandidate(
+                foundation: ICECandidate.foundation(.peerReflexive, base: base.address.ip),
+                priority: ICECandidate.Kind.peerReflexive.preference << 24 | base.priority & 0x00FF_FFFF,
+                address: mapped, kind: .peerReflexive, relatedAddress: base.address))
+    }
+
+    /// An error ends nothing: the pair goes on being checked. Without integrity anybody can have sent it, and it does
+    /// not even take the transaction.
+    private mutating func handleError(_ message: borrowing STUNMessage, path: NetworkPath, now: Instant) -> ICEVerdict {
+        guard let (generation, index) = place(of: message.transactionID), let remote = generations[generation].remote,
+            generations[generation].pairs[index].path == path
+        else { return counters.drop(.unknownTransaction) }
+        let isAuthentic = message.verifies(with: remote.key)
+        if message.hasIntegrity, !isAuthentic { return counters.drop(.unauthenticated) }
+        counters.errorResponses += 1
+        if isAuthentic, let transaction = generations[generation].pairs[index].answered(message.transactionID),
+            message.errorCode == STUNErrorCode.roleConflict.rawValue
+        {
+            obeyConflict(index, of: generation, transaction: transaction, now: now)
+        }
+        return counters.drop(.errorResponse)
+    }
+
+    // MARK: - Requests (RFC 8445 §7.3)
+
+    private mutating func handleRequest(_ message: borrowing STUNMessage, path: NetworkPath, now: Instant) -> ICEVerdict
+    {
+        guard let local = localCandidates.first(where: { $0.address == path.local }) else {
+            return counters.drop(.unknownLocalAddress)
+        }
+        // A check belongs to the generation whose ufrag of ours it carries.
+        var active: Int? = 0
+        var generation = generations[0]
+        if let found = generations.firstIndex(where: { message.isAddressed(to: $0.localUfrag, from: nil) }) {
+            active = found
+            generation = generations[found]
+        } else if let retired, message.isAddressed(to: retired.localUfrag, from: nil) {
+            active = nil
+            generation = retired
+        }
+        guard !generation.hasExpired else { return counters.drop(.ended) }
+        // Before the answer is known, and while two generations meet (a browser mixes their halves), ours decides alone.
+        let theirs = generations.count == 1 && active != nil ? generation.remote?.ufrag : nil
+        let check = ICERequestCheck(localUfrag: generation.localUfrag, remoteUfrag: theirs, key: generation.localKey)
+        switch check(message) {
+        case .refused(let error, let integrity, let reason):
+            refuse(message, error, integrity, path: path, generation: generation.number)
+            return counters.drop(reason)
+        case .authentic(let priority):
+            if active != nil,
+                !settleConflict(
+                    controlling: message.iceControlling, controlled: message.iceControlled,
+                    isLite: generation.remote?.isLite == true, now: now)
+            {
+                refuse(message, .roleConflict, message.integrity, path: path, generation: generation.number)
+                return counters.drop(.roleConflict)
+            }
+            counters.requestsAnswered += 1
+            respond(
+                ICEResponse(
+                    path: path, transactionID: message.transactionID, error: nil, integrity: message.integrity),
+                generation: generation.number)
+            guard let active, let pair = learnPair(path, local: local, priority: priority, in: active, now: now) else {
+                return .accepted
+            }
+            trigger(pair, of: active, now: now)
+            if role == .controlled, message.useCandidate || message.nomination != nil {
+                let known = generations[active].pairs[pair].nomination ?? 0
+                generations[active].pairs[pair].nomination = max(known, message.nomination ?? 0)
+                selectNominated(in: active, now: now)
+            }
+            return .accepted
+        }
+    }
+
+    private mutating func refuse(
+        _ message: borrowing STUNMessage, _ error: STUNErrorCode, _ integrity: STUNIntegrity, path: NetworkPath,
+        generation: UInt32
+    ) {
+        counters.requestsRefused += 1
+        respond(
+            ICEResponse(
+                path: path, transactionID: message.transactionID, error: error, integrity: integrity,
+                unknown: message.unknown), generation: generation)
+    }
+
+    private mutating func respond(_ response: ICEResponse, generation: UInt32) {
+        guard responses.count < ICELimits.pendingResponses else {
+            counters.responsesDropped += 1
+            return
+        }
+        responses.append(QueuedResponse(generation: generation, response: response))
+    }
+
+    /// The index of the pair a check came on; a peer-reflexive remote candidate is learned for it (§7.3.1.3). Nil when
+    /// there is no room.
+    private mutating func learnPair(
+        _ path: NetworkPath, local: ICECandidate, priority: UInt32, in generation: Int, now: Instant
+    ) -> Int? {
+        if let index = generations[generation].index(of: path) { return index }
+        let remote = path.remote.unzoned
+        var candidate = ICECandidate(
+            foundation: ICECandidate.foundation(.peerReflexive, base: remote.ip), priority: priority, address: remote,
+            kind: .peerReflexive)
+        if let known = generations[generation].remoteCandidates.first(where: { $0.address == remote }) {
+            candidate = known
+        } else if generations[generation].remoteCandidates.count < ICELimits.remoteCandidates {
+            generations[generation].remoteCandidates.append(candidate)
+        } else {
+            counters.candidatesIgnored += 1
+            return nil
+        }
+        addPair(local, candidate, in: generation, now: now)
+        return generations[generation].index(of: path)
+    }
+
+    /// Puts the pair into the triggered-check queue (§7.3.1.4), unless it is known to work or was checked just now.
+    private mutating func trigger(_ index: Int, of generation: Int, now: Instant) {
+        let pair = generations[generation].pairs[index]
+        guard pair.triggeredAt == nil, !pair.hasConsent(now: now, timing: timing),
+            pair.lastCheckAt.map({ now - $0 > timing.pacing }) ?? true
+        else { return }
+        generations[generation].pairs[index].triggeredAt = now
+    }
+}
