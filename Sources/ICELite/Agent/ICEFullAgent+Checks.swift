@@ -31,13 +31,10 @@ extension ICEFullAgent {
             let pair = generations[generation].pairs[chosen]
             if now >= consentExpiry(of: pair) {
                 expire(pair.path, of: generation, now: now)
-            } else if !pair.isSettled, pair.attempts >= ICELimits.nominationAttempts,
+            } else if !pair.isSettled, pair.attempts >= ICELimits.nominationAttempts, now >= pair.nextCheckAt,
                 generation > 0 || selectedPath == nil
             {
-                // Nominated, and no answer comes: another pair may do better.
-                generations[generation].pairs[chosen].isValid = false
-                generations[generation].chosenID = nil
-                generations[generation].restartChecks(now: now)
+                giveUpNominating(chosen, of: generation, now: now)
             }
         }
     }

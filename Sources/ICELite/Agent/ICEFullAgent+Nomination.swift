@@ -42,6 +42,16 @@ extension ICEFullAgent {
         }
     }
 
+    /// The nominating checks are not answered: the best other valid pair is nominated, else all are checked anew.
+    mutating func giveUpNominating(_ index: Int, of generation: Int, now: Instant) {
+        generations[generation].chosenID = nil
+        generations[generation].pairs[index].isValid = false
+        generations[generation].restartChecks(now: now)
+        if role == .controlling, let best = generations[generation].bestValid(now: now, timing: timing) {
+            makeChosen(best, of: generation, isNominated: false)
+        }
+    }
+
     // MARK: - Controlled
 
     /// Selects the best pair that the peer nominated and that a check of ours has shown to work (RFC 8445 §7.3.1.5). A

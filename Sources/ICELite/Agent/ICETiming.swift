@@ -55,7 +55,7 @@ package enum ICELimits {
     /// Server-reflexive local candidates.
     package static let serverReflexiveCandidates = 16
     /// Unanswered nominating checks after which another pair is chosen.
-    package static let nominationAttempts = 7
+    package static let nominationAttempts = 4
     /// Checks that are repeated at once because of a 487, in all; after that they wait their turn.
     package static let conflictRepeats = 8
     /// Room that `pollTransmit` asks of its span: no message of ours is longer.
