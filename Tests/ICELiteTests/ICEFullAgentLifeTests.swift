@@ -36,7 +36,7 @@ import Testing
                     let count = Int.random(in: 0...2, using: &randomness)
                     for _ in 0..<count {
                         bent[Int.random(in: 0..<bent.count, using: &randomness)] ^=
-                            1 << .random(in: 0...7, using: &randomness)
+                            UInt8.random(in: 1...255, using: &randomness)
                     }
                     _ = network[side].take(bent, sent.path.reversed, at: network.now)
                 }
