@@ -189,6 +189,31 @@ import Testing
         #expect(!agent.generations[0].hasEndOfCandidates)
     }
 
+    @Test func `as answerer of a restart our checks wait for the peer's first, at most two seconds`() throws {
+        for hears in [true, false] {
+            var agent = try vectorAgent(.controlled)
+            _ = agent.take(try Request(useCandidate: true).bytes(), try vectorPath())
+            try agent.answerChecks(at: .zero)
+            let start = Instant.zero + .seconds(1)
+            agent.restart(
+                credentials: try credentials("LocU2", "secondLocalPassword22222"), isAnswer: true, now: start)
+            agent.setRemote(
+                credentials: try credentials("RemU2", "secondPeerPassword222222"), isLite: false,
+                supportsRenomination: false, now: start)
+            agent.addRemoteCandidate(ICECandidate(host: try vectorPath(7).remote, localPreference: 9), now: start)
+            #expect(drain(&agent, now: start + .milliseconds(1_999)).isEmpty)
+            if hears {
+                let request = try Request(username: "LocU2:RemU2", password: "secondLocalPassword22222").bytes()
+                let now = start + .milliseconds(100)
+                #expect(agent.take(request, try vectorPath(7), at: now) == .accepted)
+                #expect(drain(&agent, now: now).count == 2)
+            } else {
+                #expect(agent.nextDeadline == start + .seconds(2))
+                #expect(drain(&agent, now: start + .seconds(2)).map(\.path) == [try vectorPath(7)])
+            }
+        }
+    }
+
     @Test func `a restart revives an agent whose consent has expired`() throws {
         var (network, path) = try connected()
         network.swallow = { _, _, _ in true }

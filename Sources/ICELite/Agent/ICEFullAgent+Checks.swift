@@ -46,6 +46,7 @@ extension ICEFullAgent {
             return
         }
         selectedPath = nil
+        probingSince = nil
         generations[generation].hasExpired = true
         let number = generations[generation].number
         responses.removeAll { $0.generation == number }
@@ -92,6 +93,27 @@ extension ICEFullAgent {
         guard let chosen = generations[0].chosen, selectedPath != nil else { return }
         generations[0].pairs[chosen].attempts = 0
         generations[0].pairs[chosen].nextCheckAt = min(generations[0].pairs[chosen].nextCheckAt, now)
+    }
+
+    /// The selected pair is suspected to be dead: a check each of it and of up to `ICELimits.probedPairs` others is due
+    /// now, 20 ms apart; call it again for another round.
+    ///
+    /// Controlling, the first answer to a check since then decides: if it is another pair's that pair is chosen, nominated
+    /// and selected. Pairs that were valid go first, then those checked least, as a new socket's are. The checks of
+    /// pairs that are not chosen nominate nothing.
+    package mutating func probe(now: Instant) {
+        guard selectedPath != nil, let chosenID = generations[0].chosenID else { return }
+        probingSince = probingSince ?? now
+        checkNow(now)
+        let pairs = generations[0].pairs
+        let others = pairs.indices.filter { pairs[$0].id != chosenID }.sorted {
+            if pairs[$0].isValid != pairs[$1].isValid { return pairs[$0].isValid }
+            return pairs[$0].checksSent == pairs[$1].checksSent
+                ? pairs[$0].priority > pairs[$1].priority : pairs[$0].checksSent < pairs[$1].checksSent
+        }
+        for index in others.prefix(ICELimits.probedPairs) where pairs[index].triggeredAt == nil {
+            generations[0].pairs[index].triggeredAt = now
+        }
     }
 
     // MARK: - Order
@@ -168,7 +190,7 @@ extension ICEFullAgent {
         generations[generation].pairs[index].attempts += 1
         generations[generation].pairs[index].lastCheckAt = now
         generations[generation].pairs[index].nextCheckAt = now + interval
-        paceAt = now + (isFirst ? timing.firstCheckPacing : timing.pacing)
+        paceAt = now + (isFirst || probingSince != nil ? timing.firstCheckPacing : timing.pacing)
         counters.checksSent += 1
         firstCheckAt = firstCheckAt ?? now
         if isFirst {

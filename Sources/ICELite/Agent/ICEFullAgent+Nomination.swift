@@ -52,6 +52,16 @@ extension ICEFullAgent {
         }
     }
 
+    /// An answer to a check since `probe` was called ends the probing, and its pair takes over.
+    mutating func endProbe(_ index: Int, answering transaction: CandidatePair.Transaction, now: Instant) {
+        guard let since = probingSince, transaction.sentAt >= since, selectedPath != nil else { return }
+        probingSince = nil
+        for other in generations[0].pairs.indices { generations[0].pairs[other].triggeredAt = nil }
+        guard role == .controlling, generations[0].chosenID != generations[0].pairs[index].id else { return }
+        makeChosen(index, of: 0, isNominated: false)
+        select(generations[0].pairs[index].path, of: 0, now: now)
+    }
+
     // MARK: - Controlled
 
     /// Selects the best pair that the peer nominated and that a check of ours has shown to work (RFC 8445 §7.3.1.5). A
@@ -89,6 +99,7 @@ extension ICEFullAgent {
     @discardableResult
     private mutating func select(_ path: NetworkPath, of generation: Int, now: Instant) -> Int {
         if generation > 0 {
+            probingSince = nil
             retireOlder(now: now)
             emit(.restarted(path))
         }
@@ -102,6 +113,7 @@ extension ICEFullAgent {
     /// The selected pair is gone: the best of the others with consent takes over at once, else all are checked anew.
     mutating func replaceSelected(now: Instant) {
         selectedPath = nil
+        probingSince = nil
         generations[0].chosenID = nil
         if role == .controlled { selectNominated(in: 0, now: now) }
         if selectedPath == nil, let best = generations[0].bestValid(now: now, timing: timing) {

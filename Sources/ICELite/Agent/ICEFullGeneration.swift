@@ -24,6 +24,9 @@ struct ICEFullGeneration {
     var nominationValue: UInt32 = 1
     /// Consent was lost on the selected pair: nothing is sent any more, only a restart helps (RFC 7675 §5.1).
     var hasExpired = false
+    /// We answered the peer's restart: our checks wait for its first one, at most until `heldUntil`.
+    var isAnswer = false
+    var heldUntil: Instant = .zero
     /// When a generation that a newer one has replaced stops answering.
     var retiresAt: Instant = .never
 
@@ -51,7 +54,7 @@ struct ICEFullGeneration {
         var due = pairs[index].triggeredAt ?? .never
         // Once a pair is chosen the others rest: they are neither repeated nor kept alive.
         if chosenID == nil || chosenID == pairs[index].id { due = min(due, pairs[index].nextCheckAt) }
-        return due == .never ? .never : max(due, paceAt)
+        return due == .never ? .never : max(due, paceAt, heldUntil)
     }
 
     /// The valid pair to use when nothing else is known: the highest priority of those with consent.

@@ -26,6 +26,8 @@ package struct ICETiming: Hashable, Sendable {
     package var consentRepeatCap: Nanoseconds = .seconds(1)
     /// How long the checks of a generation are answered that a restart has replaced.
     package var retirement: Nanoseconds = .seconds(3)
+    /// How long the checks of a restart that the peer asked for wait for its first one.
+    package var restartAnswerHold: Nanoseconds = .seconds(2)
     /// First interval after a refused send of a check, doubling to `refusalCap`.
     package var refusalBackoff: Nanoseconds = .milliseconds(250)
     /// Highest interval between checks of a pair whose sends are refused.
@@ -54,6 +56,8 @@ package enum ICELimits {
     package static let reflexiveCandidates = 8
     /// Server-reflexive local candidates.
     package static let serverReflexiveCandidates = 16
+    /// Pairs besides the selected one that a probe checks.
+    package static let probedPairs = 8
     /// Unanswered nominating checks after which another pair is chosen.
     package static let nominationAttempts = 4
     /// Checks that are repeated at once because of a 487, in all; after that they wait their turn.
