@@ -87,27 +87,27 @@ import Testing
     }
 
     @Test func `an address that goes and comes 50 times leaves no growth, and its candidate stays the same`() throws {
-        var network = try network(["192.0.2.10", "192.0.2.20"])
+        var network = try network(["192.0.2.10", "192.0.2.20", "192.0.2.30"])
         network.mapping = [
             try address("192.0.2.10", 5_000): try address("203.0.113.1", 1),
             try address("192.0.2.20", 5_000): try address("203.0.113.2", 2),
         ]
         let locals = network.client.localCandidates
-        let second = try path("192.0.2.20")
         _ = network.client.addServerReflexiveCandidate(
-            mapped: try address("203.0.113.9", 9), base: second.local, now: network.now)
+            mapped: try address("203.0.113.9", 9), base: locals[1].address, now: network.now)
         network.run(for: .seconds(1))
         for round in 0..<50 {
-            network.client.networkChanged(to: [try path("192.0.2.10").local], now: network.now)
+            network.client.networkChanged(to: [locals[0].address, locals[2].address], now: network.now)
             if round % 3 == 0 { network.run(for: .milliseconds(30)) }
             let added = network.client.networkChanged(to: locals.map(\.address), now: network.now)
             #expect(added == [locals[1]])
             if round % 2 == 0 { network.run(for: .milliseconds(100)) }
         }
         network.run(for: .seconds(1))
-        #expect(network.client.localCandidates == locals)
+        #expect(Set(network.client.localCandidates) == Set(locals))
+        #expect(network.client.localCandidates.count == 3)
         #expect(network.client.serverReflexiveCandidates.isEmpty)
-        #expect(network.client.generations[0].pairs.count == 2)
+        #expect(network.client.generations[0].pairs.count == 3)
         #expect(network.client.generations[0].remoteCandidates.count == 1)
         #expect(network.client.reflexiveCandidates.count <= 2)
         #expect(network.client.responses.isEmpty)
