@@ -229,6 +229,16 @@ import Testing
         #expect(drain(&agent, now: .zero).isEmpty)
     }
 
+    @Test func `an indication, which anybody can send, counts as nothing heard`() throws {
+        var agent = try agent()
+        let indication = try written { (out) throws(STUNError) in
+            let writer = try STUNWriter(.indication, transactionID: STUNTransactionID(high: 1, low: 1), into: &out)
+            try writer.appendFingerprint(into: &out)
+        }
+        #expect(agent.take(indication, try path()) == .dropped(.indication))
+        #expect(drain(&agent, now: .zero).isEmpty)
+    }
+
     @Test func `a span without room is left alone`() throws {
         var agent = try agent()
         #expect(agent.take(try Request(controlled: true).bytes(), try path(), at: .zero) == .accepted)

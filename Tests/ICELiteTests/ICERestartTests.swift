@@ -161,6 +161,7 @@ import Testing
         #expect(network.left.selectedPath == path)
         #expect(network.left.tableSizes.prefix(5) == sizes)
         #expect(network.left.role == .controlling)
+        #expect(network.left.counters.restarts == 100)
     }
 
     @Test func `the answer of a restart needs new credentials`() throws {

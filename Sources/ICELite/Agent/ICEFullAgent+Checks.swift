@@ -166,7 +166,8 @@ extension ICEFullAgent {
 
     /// Writes a check of the pair at `index` (RFC 8445 §7.2.2) and arms what follows it.
     private mutating func writeCheck(
-        _ index: Int, of generation: Int, to remote: ICEFullGeneration.Remote, now: Instant, into out: inout OutputRawSpan
+        _ index: Int, of generation: Int, to remote: ICEFullGeneration.Remote, now: Instant,
+        into out: inout OutputRawSpan
     ) throws(STUNError) {
         let pair = generations[generation].pairs[index]
         let transaction = check(of: pair, in: generations[generation], to: remote, now: now)

@@ -12,7 +12,7 @@ extension ICEFullAgent {
             guard message.method == STUNMessage.binding else { return counters.drop(.unknownMethod) }
             switch message.messageClass {
             case .request: return handleRequest(message, path: path, now: now)
-            case .indication: return .accepted
+            case .indication: return counters.drop(.indication)
             case .success: return handleSuccess(message, path: path, now: now)
             case .error: return handleError(message, path: path, now: now)
             }

@@ -61,5 +61,6 @@ extension ICEFullAgent {
         var old = generations.removeFirst()
         old.retiresAt = now + timing.retirement
         retired = old
+        counters.restarts += 1
     }
 }
