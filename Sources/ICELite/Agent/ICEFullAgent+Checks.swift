@@ -31,13 +31,10 @@ extension ICEFullAgent {
             let pair = generations[generation].pairs[chosen]
             if now >= consentExpiry(of: pair) {
                 expire(pair.path, of: generation, now: now)
-            } else if !pair.isSettled, pair.attempts >= ICELimits.nominationAttempts,
+            } else if !pair.isSettled, pair.attempts >= ICELimits.nominationAttempts, now >= pair.nextCheckAt,
                 generation > 0 || selectedPath == nil
             {
-                // Nominated, and no answer comes: another pair may do better.
-                generations[generation].pairs[chosen].isValid = false
-                generations[generation].chosenID = nil
-                generations[generation].restartChecks(now: now)
+                giveUpNominating(chosen, of: generation, now: now)
             }
         }
     }
@@ -49,6 +46,7 @@ extension ICEFullAgent {
             return
         }
         selectedPath = nil
+        probingSince = nil
         generations[generation].hasExpired = true
         let number = generations[generation].number
         responses.removeAll { $0.generation == number }
@@ -95,6 +93,27 @@ extension ICEFullAgent {
         guard let chosen = generations[0].chosen, selectedPath != nil else { return }
         generations[0].pairs[chosen].attempts = 0
         generations[0].pairs[chosen].nextCheckAt = min(generations[0].pairs[chosen].nextCheckAt, now)
+    }
+
+    /// The selected pair is suspected to be dead: a check each of it and of up to `ICELimits.probedPairs` others is due
+    /// now, 20 ms apart; call it again for another round.
+    ///
+    /// Controlling, the first answer to a check since then decides: if it is another pair's that pair is chosen, nominated
+    /// and selected. Pairs that were valid go first, then those checked least, as a new socket's are. The checks of
+    /// pairs that are not chosen nominate nothing.
+    package mutating func probe(now: Instant) {
+        guard selectedPath != nil, let chosenID = generations[0].chosenID else { return }
+        probingSince = probingSince ?? now
+        checkNow(now)
+        let pairs = generations[0].pairs
+        let others = pairs.indices.filter { pairs[$0].id != chosenID }.sorted {
+            if pairs[$0].isValid != pairs[$1].isValid { return pairs[$0].isValid }
+            return pairs[$0].checksSent == pairs[$1].checksSent
+                ? pairs[$0].priority > pairs[$1].priority : pairs[$0].checksSent < pairs[$1].checksSent
+        }
+        for index in others.prefix(ICELimits.probedPairs) where pairs[index].triggeredAt == nil {
+            generations[0].pairs[index].triggeredAt = now
+        }
     }
 
     // MARK: - Order
@@ -147,7 +166,8 @@ extension ICEFullAgent {
 
     /// Writes a check of the pair at `index` (RFC 8445 §7.2.2) and arms what follows it.
     private mutating func writeCheck(
-        _ index: Int, of generation: Int, to remote: ICEGeneration.Remote, now: Instant, into out: inout OutputRawSpan
+        _ index: Int, of generation: Int, to remote: ICEFullGeneration.Remote, now: Instant,
+        into out: inout OutputRawSpan
     ) throws(STUNError) {
         let pair = generations[generation].pairs[index]
         let transaction = check(of: pair, in: generations[generation], to: remote, now: now)
@@ -171,7 +191,7 @@ extension ICEFullAgent {
         generations[generation].pairs[index].attempts += 1
         generations[generation].pairs[index].lastCheckAt = now
         generations[generation].pairs[index].nextCheckAt = now + interval
-        paceAt = now + (isFirst ? timing.firstCheckPacing : timing.pacing)
+        paceAt = now + (isFirst || probingSince != nil ? timing.firstCheckPacing : timing.pacing)
         counters.checksSent += 1
         firstCheckAt = firstCheckAt ?? now
         if isFirst {
@@ -182,7 +202,7 @@ extension ICEFullAgent {
 
     /// What the next check of `pair` says.
     private mutating func check(
-        of pair: CandidatePair, in generation: ICEGeneration, to remote: ICEGeneration.Remote, now: Instant
+        of pair: CandidatePair, in generation: ICEFullGeneration, to remote: ICEFullGeneration.Remote, now: Instant
     ) -> CandidatePair.Transaction {
         var transaction = CandidatePair.Transaction(
             id: STUNTransactionID.random(using: &randomness), sentAt: now, role: role)

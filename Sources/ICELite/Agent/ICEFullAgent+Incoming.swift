@@ -12,7 +12,7 @@ extension ICEFullAgent {
             guard message.method == STUNMessage.binding else { return counters.drop(.unknownMethod) }
             switch message.messageClass {
             case .request: return handleRequest(message, path: path, now: now)
-            case .indication: return .accepted
+            case .indication: return counters.drop(.indication)
             case .success: return handleSuccess(message, path: path, now: now)
             case .error: return handleError(message, path: path, now: now)
             }
@@ -56,8 +56,10 @@ extension ICEFullAgent {
             generations[generation].pairs[index].isUrgent = true
             generations[generation].pairs[index].isSettled = false
         }
+        if generation == 0 { endProbe(index, answering: transaction, now: now) }
         switch role {
-        case .controlling: choose(index, of: generation, answering: transaction, remote: remote, now: now)
+        case .controlling:
+            choose(index, of: generation, answering: transaction, remote: remote, now: now)
         case .controlled: selectNominated(in: generation, now: now)
         }
         return .accepted
@@ -157,6 +159,7 @@ extension ICEFullAgent {
                 return counters.drop(.roleConflict)
             }
             counters.requestsAnswered += 1
+            if let active { generations[active].heldUntil = .zero }
             respond(
                 ICEResponse(
                     path: path, transactionID: message.transactionID, error: nil, integrity: message.integrity),

@@ -7,7 +7,7 @@ extension ICEFullAgent {
     /// without any wait, is answered.
     mutating func choose(
         _ index: Int, of generation: Int, answering transaction: CandidatePair.Transaction,
-        remote: ICEGeneration.Remote, now: Instant
+        remote: ICEFullGeneration.Remote, now: Instant
     ) {
         let path = generations[generation].pairs[index].path
         var place = generation
@@ -40,6 +40,26 @@ extension ICEFullAgent {
         } else if !isNominated {
             generations[generation].pairs[index].isUrgent = true
         }
+    }
+
+    /// The nominating checks are not answered: the best other valid pair is nominated, else all are checked anew.
+    mutating func giveUpNominating(_ index: Int, of generation: Int, now: Instant) {
+        generations[generation].chosenID = nil
+        generations[generation].pairs[index].isValid = false
+        generations[generation].restartChecks(now: now)
+        if role == .controlling, let best = generations[generation].bestValid(now: now, timing: timing) {
+            makeChosen(best, of: generation, isNominated: false)
+        }
+    }
+
+    /// An answer to a check since `probe` was called ends the probing, and its pair takes over.
+    mutating func endProbe(_ index: Int, answering transaction: CandidatePair.Transaction, now: Instant) {
+        guard let since = probingSince, transaction.sentAt >= since, selectedPath != nil else { return }
+        probingSince = nil
+        for other in generations[0].pairs.indices { generations[0].pairs[other].triggeredAt = nil }
+        guard role == .controlling, generations[0].chosenID != generations[0].pairs[index].id else { return }
+        makeChosen(index, of: 0, isNominated: false)
+        select(generations[0].pairs[index].path, of: 0, now: now)
     }
 
     // MARK: - Controlled
@@ -79,6 +99,7 @@ extension ICEFullAgent {
     @discardableResult
     private mutating func select(_ path: NetworkPath, of generation: Int, now: Instant) -> Int {
         if generation > 0 {
+            probingSince = nil
             retireOlder(now: now)
             emit(.restarted(path))
         }
@@ -92,6 +113,7 @@ extension ICEFullAgent {
     /// The selected pair is gone: the best of the others with consent takes over at once, else all are checked anew.
     mutating func replaceSelected(now: Instant) {
         selectedPath = nil
+        probingSince = nil
         generations[0].chosenID = nil
         if role == .controlled { selectNominated(in: 0, now: now) }
         if selectedPath == nil, let best = generations[0].bestValid(now: now, timing: timing) {

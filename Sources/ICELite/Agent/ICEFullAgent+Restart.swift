@@ -14,7 +14,7 @@ extension ICEFullAgent {
         guard !isEnded, generations[newest].remote == nil,
             !generations.contains(where: { $0.isFrom(credentials.ufrag) }) && retired?.isFrom(credentials.ufrag) != true
         else { return }
-        generations[newest].remote = ICEGeneration.Remote(
+        generations[newest].remote = ICEFullGeneration.Remote(
             credentials: credentials, ufrag: Array(credentials.ufrag.utf8),
             key: STUNKey(password: credentials.password), isLite: isLite, supportsRenomination: supportsRenomination)
         // What came ahead of the answer for a generation that is not this one.
@@ -26,6 +26,7 @@ extension ICEFullAgent {
             counters.candidatesIgnored += UInt64(before - generations[newest].remoteCandidates.count)
         }
         generations[newest].restartChecks(now: now)
+        if generations[newest].isAnswer, !isLite { generations[newest].heldUntil = now + timing.restartAnswerHold }
         if isLite, role == .controlled { takeRole(.controlling, now: now) }
     }
 
@@ -35,11 +36,16 @@ extension ICEFullAgent {
     /// `setRemote`. Media goes on over the pair selected so far, whose consent is kept, until the new generation has a
     /// pair (`.restarted`). The older one's checks are answered for `ICETiming.retirement` after that. There is one
     /// outstanding restart: a second one takes its place. The roles stay (RFC 8445 §6.1.1).
-    package mutating func restart(credentials: ICECredentials, now: Instant) {
+    ///
+    /// - Parameter isAnswer: the peer asked for the restart. Our checks then wait for its first one, at most
+    ///   `ICETiming.restartAnswerHold`: some browsers never recover from a check that overtakes the answer.
+    package mutating func restart(credentials: ICECredentials, isAnswer: Bool = false, now: Instant) {
         guard !isEnded else { return }
         abandonRestart()
-        generations.append(ICEGeneration(number: nextGeneration, credentials: credentials))
-        nextGeneration += 1
+        var generation = ICEFullGeneration(number: nextGeneration, credentials: credentials)
+        generation.isAnswer = isAnswer
+        generations.append(generation)
+        nextGeneration &+= 1
     }
 
     /// Gives the outstanding restart up: its answer does not come, or was refused. Harmless when there is none.
@@ -55,5 +61,6 @@ extension ICEFullAgent {
         var old = generations.removeFirst()
         old.retiresAt = now + timing.retirement
         retired = old
+        counters.restarts += 1
     }
 }

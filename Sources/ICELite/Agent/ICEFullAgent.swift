@@ -7,7 +7,7 @@
 ///
 /// Controlling, the first valid pair is chosen and nominated without waiting for a better one. Controlled, the pair the
 /// peer nominates is selected once a check of our own on it has succeeded (RFC 8445 §7.3.1.5). From then on only the
-/// selected pair is checked; the others rest until it is lost, `networkChanged` or a restart.
+/// selected pair is checked; the others rest, and are not kept alive, until it is lost or the owner probes them.
 package struct ICEFullAgent: Machine {
     /// What the owner should know.
     package enum Event: Hashable, Sendable {
@@ -32,9 +32,9 @@ package struct ICEFullAgent: Machine {
     package internal(set) var role: ICERole
 
     /// The generation in use, and behind it the outstanding restart's.
-    var generations: [ICEGeneration]
+    var generations: [ICEFullGeneration]
     /// The generation a restart has replaced; its checks are answered and its paths known for a while.
-    var retired: ICEGeneration?
+    var retired: ICEFullGeneration?
     var nextGeneration: UInt32 = 1
     var nextPairID: UInt64 = 1
 
@@ -51,6 +51,8 @@ package struct ICEFullAgent: Machine {
     var paceAt: Instant = .zero
     var lastFirstCheckFamily: IPAddress.Family?
     var conflictRepeats = 0
+    /// Since when `probe` asks for checks that no answer has ended yet.
+    var probingSince: Instant?
 
     /// The pair that was selected last and still has consent.
     package internal(set) var selectedPath: NetworkPath?
@@ -87,7 +89,7 @@ package struct ICEFullAgent: Machine {
         var randomness = randomness
         self.role = role
         self.timing = timing
-        generations = [ICEGeneration(number: 0, credentials: credentials)]
+        generations = [ICEFullGeneration(number: 0, credentials: credentials)]
         tieBreaker = randomness.next()
         self.randomness = randomness
     }
@@ -124,14 +126,16 @@ package struct ICEFullAgent: Machine {
 
     /// Whether `path` is a pair that was answered: DTLS from it, and early SRTP to it, are allowed.
     package func isValid(_ path: NetworkPath) -> Bool {
-        let has = { (generation: ICEGeneration) in generation.pairs.contains { $0.isValid && $0.path == path } }
+        let path = path.unmapped
+        let has = { (generation: ICEFullGeneration) in generation.pairs.contains { $0.isValid && $0.path == path } }
         return generations.contains(where: has) || retired.map(has) ?? false
     }
 
     /// Whether `path` belongs to a candidate pair, also of a generation that was retired a moment ago: media in flight
     /// is still taken from there.
     package func hasPair(_ path: NetworkPath) -> Bool {
-        generations.contains { $0.index(of: path) != nil } || retired?.index(of: path) != nil
+        let path = path.unmapped
+        return generations.contains { $0.index(of: path) != nil } || retired?.index(of: path) != nil
     }
 
     package mutating func pollEvent() -> Event? { events.isEmpty ? nil : events.removeFirst() }

@@ -1,5 +1,5 @@
 /// One generation of a lite agent's credentials (RFC 8445 §9): what requests are judged by, and what they nominated.
-struct ICEGeneration: Hashable {
+struct ICEGeneration {
     /// Counts up with each restart.
     let number: UInt32
     let credentials: ICECredentials

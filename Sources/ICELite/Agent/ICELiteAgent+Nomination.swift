@@ -9,7 +9,7 @@ extension ICELiteAgent {
     /// NOMINATION has come it is not looked at. Before any nomination the first tuple is used. Each generation of
     /// credentials counts for itself: the first check of a restart's that selects retires the old, which selects no more.
     mutating func nominate(
-        at index: Int, _ message: borrowing STUNMessage, in generation: ICELiteGeneration, now: Instant
+        at index: Int, _ message: borrowing STUNMessage, in generation: ICEGeneration, now: Instant
     ) {
         guard generation.number >= current.number else { return }
         let tuple = tuples[index]

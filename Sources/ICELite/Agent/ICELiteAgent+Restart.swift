@@ -39,7 +39,7 @@ extension ICELiteAgent {
             for index in tuples.indices { tuples[index].generation = min(tuples[index].generation, current.number) }
             emit(.ufragForgotten(replaced.credentials.ufrag))
         }
-        pending = ICELiteGeneration(number, credentials: credentials, peerCredentials: peerCredentials)
+        pending = ICEGeneration(number, credentials: credentials, peerCredentials: peerCredentials)
     }
 
     /// The outstanding restart takes over; the caller makes its generation the current one.
@@ -61,7 +61,7 @@ extension ICELiteAgent {
     }
 
     /// The generation whose ufrag is the first half of the request's USERNAME.
-    func generation(addressedBy message: borrowing STUNMessage) -> ICELiteGeneration? {
+    func generation(addressedBy message: borrowing STUNMessage) -> ICEGeneration? {
         if message.isAddressed(to: current.localUfrag, from: nil) { return current }
         guard let other = pending ?? retired?.generation, message.isAddressed(to: other.localUfrag, from: nil) else {
             return nil
@@ -70,7 +70,7 @@ extension ICELiteAgent {
     }
 
     /// Counts a request to `generation` that names no ufrag the peer has signalled, once one is known.
-    mutating func noteForeignUsername(_ message: borrowing STUNMessage, to generation: ICELiteGeneration) {
+    mutating func noteForeignUsername(_ message: borrowing STUNMessage, to generation: ICEGeneration) {
         for candidate in [current, pending, retired?.generation] {
             guard let candidate else { continue }
             guard let remote = candidate.remoteUfrag else { return }

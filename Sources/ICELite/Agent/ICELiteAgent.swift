@@ -33,11 +33,11 @@ package struct ICELiteAgent: Machine {
     let timing: ICETiming
     private let asksForAdmission: Bool
     /// What media goes by now.
-    var current: ICELiteGeneration
+    var current: ICEGeneration
     /// An outstanding restart.
-    var pending: ICELiteGeneration?
+    var pending: ICEGeneration?
     /// What the last restart has replaced, and until when it is answered.
-    var retired: (generation: ICELiteGeneration, until: Instant)?
+    var retired: (generation: ICEGeneration, until: Instant)?
     var randomness: Randomness
     var tuples: [ICETuple] = []
     var answers: [PendingAnswer] = []
@@ -65,7 +65,7 @@ package struct ICELiteAgent: Machine {
         credentials: ICECredentials, peerCredentials: ICECredentials?, randomness: Randomness,
         timing: ICETiming = ICETiming(), asksForAdmission: Bool = false
     ) {
-        current = ICELiteGeneration(1, credentials: credentials, peerCredentials: peerCredentials)
+        current = ICEGeneration(1, credentials: credentials, peerCredentials: peerCredentials)
         self.timing = timing
         self.randomness = randomness
         self.asksForAdmission = asksForAdmission

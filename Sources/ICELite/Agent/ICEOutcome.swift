@@ -17,7 +17,7 @@ package struct ICESendFailure: Hashable, Sendable {
     }
 }
 
-/// Where the checks of a client stand: what the call's policy needs to give a fallback its reason.
+/// Where the checks of a full agent stand: what the call's policy needs to give a fallback its reason.
 package struct ICEOutcome: Hashable, Sendable {
     /// Candidate pairs there are.
     package var pairs: Int
@@ -29,6 +29,8 @@ package struct ICEOutcome: Hashable, Sendable {
     package var onlyErrorResponses: Bool
     /// No more remote candidates are to come: the peer is lite or has said so.
     package var remoteIsComplete: Bool
+    /// No more local candidates are to come: `localEndOfCandidates` was called.
+    package var localIsComplete: Bool
     /// When the newest pair was formed.
     package var lastPairAddedAt: Instant?
     /// When the first check left.
@@ -37,4 +39,9 @@ package struct ICEOutcome: Hashable, Sendable {
     package var firstResponseAt: Instant?
     /// Smoothed round trip.
     package var roundTrip: Nanoseconds?
+
+    /// Both ends have named all their candidates and no two of them make a pair: there is nothing to wait for.
+    ///
+    /// Only a check of a full peer, from an address it did not name, can still take it back (RFC 8863 §4).
+    package var hasNoCandidatePair: Bool { remoteIsComplete && localIsComplete && pairs == 0 }
 }

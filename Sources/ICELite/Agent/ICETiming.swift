@@ -19,6 +19,19 @@ package struct ICETiming: Hashable, Sendable {
     /// Consent ends 30 s after the last valid answer (RFC 7675 §5.1). A lite agent counts from the last authenticated
     /// request on the tuple.
     package var consentExpiry: Nanoseconds = .seconds(30)
+    /// First interval after which an unanswered consent check is followed by another, or 2 × RTT if that is longer; then
+    /// doubling. Each is a transaction of its own: RFC 7675 §5.1 knows no retransmission, and sets no lower bound.
+    package var consentRepeat: Nanoseconds = .milliseconds(500)
+    /// Highest interval of those: about 25 tries before consent expires.
+    package var consentRepeatCap: Nanoseconds = .seconds(1)
+    /// How long the checks of a generation are answered that a restart has replaced.
+    package var retirement: Nanoseconds = .seconds(3)
+    /// How long the checks of a restart that the peer asked for wait for its first one.
+    package var restartAnswerHold: Nanoseconds = .seconds(2)
+    /// First interval after a refused send of a check, doubling to `refusalCap`.
+    package var refusalBackoff: Nanoseconds = .milliseconds(250)
+    /// Highest interval between checks of a pair whose sends are refused.
+    package var refusalCap: Nanoseconds = .seconds(1)
 
     package init() {}
 }
@@ -34,13 +47,21 @@ package enum ICELimits {
     /// Tuples of a lite agent.
     package static let tuples = 8
     /// Checks of one pair that may still be answered; the oldest is forgotten.
-    package static let transactionsPerPair = 8
+    package static let transactionsPerPair = 32
     /// Responses that wait to be sent; more are dropped and counted.
     package static let pendingResponses = 32
     /// Events that wait to be polled; more are dropped and counted.
     package static let pendingEvents = 128
     /// Mapped addresses that are remembered as peer-reflexive local candidates.
     package static let reflexiveCandidates = 8
+    /// Server-reflexive local candidates.
+    package static let serverReflexiveCandidates = 16
+    /// Pairs besides the selected one that a probe checks.
+    package static let probedPairs = 8
+    /// Unanswered nominating checks after which another pair is chosen.
+    package static let nominationAttempts = 4
+    /// Checks that are repeated at once because of a 487, in all; after that they wait their turn.
+    package static let conflictRepeats = 8
     /// Room that `pollTransmit` asks of its span: no message of ours is longer.
     package static let messageRoom = 704
     /// Bytes an unconfirmed tuple gets beyond three times what came from it.

@@ -1,0 +1,73 @@
+/// One ICE session between two sets of credentials (RFC 8445 §2.4): a restart puts a second one beside the first.
+struct ICEFullGeneration {
+    struct Remote {
+        var credentials: ICECredentials
+        var ufrag: [UInt8]
+        var key: STUNKey
+        var isLite: Bool
+        var supportsRenomination: Bool
+    }
+
+    /// Counts up with each restart.
+    let number: UInt32
+    let credentials: ICECredentials
+    let localUfrag: [UInt8]
+    let localKey: STUNKey
+    var remote: Remote?
+    /// Signalled and peer-reflexive, without zone.
+    var remoteCandidates: [ICECandidate] = []
+    var hasEndOfCandidates = false
+    var pairs: [CandidatePair] = []
+    /// The pair that is selected or being nominated.
+    var chosenID: UInt64?
+    /// Only the chosen pair's checks carry it once it is above 1.
+    var nominationValue: UInt32 = 1
+    /// Consent was lost on the selected pair: nothing is sent any more, only a restart helps (RFC 7675 §5.1).
+    var hasExpired = false
+    /// We answered the peer's restart: our checks wait for its first one, at most until `heldUntil`.
+    var isAnswer = false
+    var heldUntil: Instant = .zero
+    /// When a generation that a newer one has replaced stops answering.
+    var retiresAt: Instant = .never
+
+    init(number: UInt32, credentials: ICECredentials) {
+        self.number = number
+        self.credentials = credentials
+        localUfrag = Array(credentials.ufrag.utf8)
+        localKey = STUNKey(password: credentials.password)
+    }
+
+    /// The index of the chosen pair.
+    var chosen: Int? {
+        guard let chosenID else { return nil }
+        return pairs.firstIndex { $0.id == chosenID }
+    }
+
+    /// Whether the peer's half of the credentials is `ufrag`.
+    func isFrom(_ ufrag: String) -> Bool { remote?.credentials.ufrag == ufrag }
+
+    func index(of path: NetworkPath) -> Int? { pairs.firstIndex { $0.path == path } }
+
+    /// When a check of the pair at `index` may leave; `.zero` for one that ignores the pacing.
+    func dueAt(_ index: Int, paceAt: Instant) -> Instant {
+        if pairs[index].isUrgent { return .zero }
+        var due = pairs[index].triggeredAt ?? .never
+        // Once a pair is chosen the others rest: they are neither repeated nor kept alive.
+        if chosenID == nil || chosenID == pairs[index].id { due = min(due, pairs[index].nextCheckAt) }
+        return due == .never ? .never : max(due, paceAt, heldUntil)
+    }
+
+    /// The valid pair to use when nothing else is known: the highest priority of those with consent.
+    func bestValid(now: Instant, timing: ICETiming) -> Int? {
+        pairs.indices.filter { pairs[$0].hasConsent(now: now, timing: timing) }
+            .max { pairs[$0].priority < pairs[$1].priority }
+    }
+
+    /// Starts the checks over, as if nothing had been sent yet: the chosen pair is gone, or the credentials are new.
+    mutating func restartChecks(now: Instant) {
+        for index in pairs.indices {
+            pairs[index].attempts = 0
+            pairs[index].nextCheckAt = now
+        }
+    }
+}
