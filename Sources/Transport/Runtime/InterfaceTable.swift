@@ -65,12 +65,11 @@ package struct InterfaceTable: Sendable {
         version &+= 1
     }
 
-    /// The addresses that can be bound to and sent from now, in the kernel's order: of interfaces that are up and running,
+    /// The addresses that can be bound to and sent from now, in the kernel's order: of interfaces that are up and have carrier,
     /// without those whose duplicate detection runs or failed (RFC 4862 §5.4).
     package var usable: [NetworkInterfaces.Address] {
         held.compactMap { address in
-            guard let link = links.first(where: { $0.index == address.index }),
-                link.flags & NetlinkMessage.Link.up != 0, link.flags & NetlinkMessage.Link.running != 0,
+            guard let link = links.first(where: { $0.index == address.index }), link.isUsable,
                 address.flags & (NetlinkMessage.Address.tentative | NetlinkMessage.Address.failedDetection) == 0,
                 !address.ip.isUnspecified, !address.ip.isMulticast
             else { return nil }

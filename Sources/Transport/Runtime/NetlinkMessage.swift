@@ -26,6 +26,14 @@ struct NetlinkMessage: Hashable, Sendable {
         static let up: UInt32 = 0x1
         static let loopback: UInt32 = 0x8
         static let running: UInt32 = 0x40
+        static let lowerUp: UInt32 = 0x1_0000
+        static let dormant: UInt32 = 0x2_0000
+
+        /// Packets can go out. `IFF_RUNNING` follows the carrier by up to a second, in which all works already.
+        var isUsable: Bool {
+            guard flags & Self.up != 0 else { return false }
+            return flags & Self.running != 0 || flags & (Self.lowerUp | Self.dormant) == Self.lowerUp
+        }
     }
 
     /// An address of an interface.

@@ -139,6 +139,28 @@ import Testing
         #expect(watch.counters.malformed == 0)
     }
 
+    @Test("An interface counts as soon as it has carrier, before the kernel calls it running, but not while dormant")
+    func carrier() throws {
+        var link = NetlinkMessage.Link(index: 1, name: "va", flags: NetlinkMessage.Link.up)
+        #expect(!link.isUsable)
+        link.flags |= NetlinkMessage.Link.lowerUp
+        #expect(link.isUsable)
+        link.flags |= NetlinkMessage.Link.dormant
+        #expect(!link.isUsable)
+        link.flags |= NetlinkMessage.Link.running
+        #expect(link.isUsable)
+        link.flags &= ~NetlinkMessage.Link.up
+        #expect(!link.isUsable)
+        var watch = try following()
+        _ = watch.pollChange()
+        try feed(&watch, "va down", now: start)
+        let up = try #require(try NetlinkVectors.part("va up again").first)
+        watch.receive(up.span.bytes, now: start)
+        watch.handleTimeout(now: start + .milliseconds(20))
+        let told = watch.pollChange()
+        #expect(ips(told)?.contains("192.0.2.2") == true)
+    }
+
     @Test("Lost messages lead to a new dump, and the set is not told before it is whole")
     func overrun() throws {
         var watch = try following()
