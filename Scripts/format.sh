@@ -3,4 +3,4 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-exec swift format -i -r -p Package.swift Sources Tests Benchmarks
+exec swift format -i -r -p Package.swift Sources Tests Benchmarks Fuzz

@@ -24,7 +24,7 @@ forbid() {
     fi
 }
 
-swift format lint --strict -r -p Package.swift Sources Tests Benchmarks || failed=1
+swift format lint --strict -r -p Package.swift Sources Tests Benchmarks Fuzz || failed=1
 
 import='^[[:space:]]*(@[a-zA-Z_()]+[[:space:]]+)*((internal|package|public|private|fileprivate)[[:space:]]+)?import[[:space:]]+([a-z]+[[:space:]]+)?'
 
@@ -58,5 +58,7 @@ forbid "the machines name neither session nor endpoint" \
 forbid "machines read no clock and draw no randomness" \
     '\b(ContinuousClock|SuspendingClock|clock_gettime|SystemRandomNumberGenerator|\.random\(in:[^,]*\)[^,]*$|Date\(\))' $below \
     Sources/ICELite/STUN Sources/ICELite/Candidate Sources/ICELite/Agent
+
+Scripts/cases.sh >/dev/null || finding "a case has no test or no assertion: Scripts/cases.sh lists them"
 
 ((failed == 0)) || { echo "error: lint found something" >&2; exit 1; }

@@ -38,7 +38,33 @@ struct Harness {
 
     let samples: Int
 
-    func measure(_ benchmark: Benchmark) -> Measurement {
+    /// A benchmark that is warm.
+    private struct Prepared {
+        let benchmark: Benchmark
+        let operation: Benchmark.Operation
+        let iterations: Int
+        let allocations: Double?
+        var times: [Double] = []
+    }
+
+    /// Measures a group: each benchmark is warmed up, then they take their samples in turns.
+    func measure(_ benchmarks: [Benchmark]) -> [Measurement] {
+        var group = benchmarks.map(prepare)
+        for _ in 0..<samples {
+            for index in group.indices {
+                let begin = now()
+                group[index].operation(group[index].iterations)
+                group[index].times.append(Double(now() - begin) / Double(group[index].iterations))
+            }
+        }
+        return group.map { prepared in
+            Measurement(
+                name: prepared.benchmark.name, note: prepared.benchmark.note, iterations: prepared.iterations,
+                samples: prepared.times.sorted(), allocations: prepared.allocations)
+        }
+    }
+
+    private func prepare(_ benchmark: Benchmark) -> Prepared {
         let operation = benchmark.make()
         // Warm up, and find out how many operations fill a sample.
         var iterations = 1
@@ -56,14 +82,8 @@ struct Harness {
         let before = allocation_count()
         operation(iterations)
         let after = allocation_count()
-        var times = [Double](repeating: 0, count: samples)
-        for index in times.indices {
-            let begin = now()
-            operation(iterations)
-            times[index] = Double(now() - begin) / Double(iterations)
-        }
-        return Measurement(
-            name: benchmark.name, note: benchmark.note, iterations: iterations, samples: times.sorted(),
+        return Prepared(
+            benchmark: benchmark, operation: operation, iterations: iterations,
             allocations: before < 0 ? nil : Double(after - before) / Double(iterations))
     }
 

@@ -15,10 +15,11 @@ struct Options: Equatable {
     }
 
     static let usage = """
-        transport-benchmarks [--list] [--filter TEXT] [--samples N] [--json FILE]
+        transport-benchmarks [--list] [--filter TEXT] [--samples N] [--interleave] [--json FILE]
           --list           names only
           --filter TEXT    only benchmarks whose name contains TEXT; may be repeated
           --samples N      samples a benchmark, 1 to 100000 (default \(Harness.defaultSamples))
+          --interleave     samples of all benchmarks in turns: for ratios between them
           --json FILE      the report as JSON; - is standard output, the table then goes to standard error
         """
 
@@ -26,6 +27,7 @@ struct Options: Equatable {
     var help = false
     var filters: [String] = []
     var samples = Harness.defaultSamples
+    var interleaves = false
     var json: String?
 
     init(_ arguments: some Sequence<String>) throws(Failure) {
@@ -35,6 +37,7 @@ struct Options: Equatable {
             case "--list": list = true
             case "--help", "-h": help = true
             case "--filter": filters.append(try Self.value(of: argument, &arguments))
+            case "--interleave": interleaves = true
             case "--json": json = try Self.value(of: argument, &arguments)
             case "--samples":
                 let value = try Self.value(of: argument, &arguments)

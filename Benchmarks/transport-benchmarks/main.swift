@@ -18,7 +18,7 @@ func run(_ arguments: some Sequence<String>) -> Int32 {
         say(Options.usage, toErrors: false)
         return 0
     }
-    let chosen = Micro.benchmarks.filter { options.wants($0.name) }
+    let chosen = (Micro.benchmarks + ICE.benchmarks).filter { options.wants($0.name) }
     if options.list {
         for benchmark in chosen { say(benchmark.name, toErrors: false) }
         return 0
@@ -32,10 +32,13 @@ func run(_ arguments: some Sequence<String>) -> Int32 {
     say(Report.header, toErrors: isQuiet)
     let harness = Harness(samples: options.samples)
     var measurements: [Measurement] = []
-    for benchmark in chosen {
-        let measurement = harness.measure(benchmark)
-        measurements.append(measurement)
-        say(Report.line(measurement), toErrors: isQuiet)
+    // One after the other, or all at once in turns: then what disturbs the machine disturbs all of them.
+    let groups = options.interleaves ? [chosen] : chosen.map { [$0] }
+    for group in groups {
+        for measurement in harness.measure(group) {
+            measurements.append(measurement)
+            say(Report.line(measurement), toErrors: isQuiet)
+        }
     }
     guard let path = options.json else { return 0 }
     guard Report(measurements: measurements, samples: options.samples).write(to: path) else {
@@ -45,4 +48,9 @@ func run(_ arguments: some Sequence<String>) -> Int32 {
     return 0
 }
 
-exit(run(CommandLine.arguments.dropFirst()))
+let arguments = CommandLine.arguments.dropFirst()
+switch arguments.first {
+case "soak": exit(await SoakRun.run(Array(arguments.dropFirst())))
+case "allocations": exit(AllocationCheck.run())
+default: exit(run(arguments))
+}

@@ -12,12 +12,12 @@ package enum FuzzDriver {
         var count = CommandLine.argc
         var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
         return LLVMFuzzerRunDriver(&count, &arguments) { data, size in
-            FuzzDriver.take(UnsafeRawBufferPointer(start: data, count: size))
+            FuzzDriver.take(Array(UnsafeBufferPointer(start: data, count: size)))
             return 0
         }
     }
 
-    private static func take(_ bytes: UnsafeRawBufferPointer) {
+    private static func take(_ bytes: [UInt8]) {
         do throws(FuzzFinding) {
             try target.run(bytes)
         } catch {

@@ -12,11 +12,11 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     /// Runs one input.
     ///
     /// - Throws: the property that it breaks.
-    package func run(_ bytes: UnsafeRawBufferPointer) throws(FuzzFinding) {
+    package func run(_ bytes: [UInt8]) throws(FuzzFinding) {
         switch self {
-        case .stun: try STUNFuzz.run(Array(bytes))
-        case .fullAgent: try FullAgentFuzz.run(Array(bytes))
-        case .liteAgent: try LiteAgentFuzz.run(Array(bytes))
+        case .stun: try STUNFuzz.run(bytes)
+        case .fullAgent: try FullAgentFuzz.run(bytes)
+        case .liteAgent: try LiteAgentFuzz.run(bytes)
         }
     }
 }

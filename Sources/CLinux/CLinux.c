@@ -8,6 +8,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -380,3 +381,15 @@ ssize_t clinux_netlink_receive(int fd, void *bytes, size_t count) {
         return header.msg_flags & MSG_TRUNC ? -EMSGSIZE : received;
     }
 }
+
+size_t clinux_heap_used(void) {
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+size_t clinux_heap_reserved(void) {
+    struct mallinfo2 info = mallinfo2();
+    return info.arena + info.hblkhd;
+}
+
+void clinux_heap_trim(void) { malloc_trim(0); }

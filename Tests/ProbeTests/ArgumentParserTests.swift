@@ -1,3 +1,5 @@
+import Foundation
+import ICELite
 import Testing
 
 @testable import graine_transport_probe
@@ -45,20 +47,20 @@ import Testing
     @Test func everyFlagHasItsPlace() throws {
         let options = try parse(
             """
-            call wss://127.0.0.1:1/ --json - --ndjson e.jsonl --quiet --transport webrtc --timeout 9 --duration 2.5 \
+            call wss://[::1]:1/ --json - --ndjson e.jsonl --quiet --transport webrtc --timeout 9 --duration 2.5 \
             --seed 7 -6 --bind ::1 --proxy http://p:3128 --insecure --token-file k --redact full \
-            --threshold rtt=200,loss=2 --fail-on warn --no-color --audio a.wav --record b.wav --impair loss=1
+            --threshold rtt=200,loss=2 --fail-on warn --no-color --audio a.wav --record b.wav
             """.replacing("\n", with: " "))
         #expect(options.json == .standardOutput && options.ndjson == .file("e.jsonl"))
         #expect(options.verbosity == .quiet && options.preference == .webrtc)
         #expect(options.timeout == 9 && options.duration == 2.5 && options.seed == 7)
-        #expect(options.family == .v6 && options.bind == "::1")
+        #expect(options.family == .v6 && options.bind == ["::1"])
         #expect(options.proxy == .url("http://p:3128") && options.proxyIsExplicit)
         #expect(options.insecure && options.key == .file("k") && options.redaction == .full)
         #expect(options.thresholds == Thresholds(rttMilliseconds: 200, jitterMilliseconds: 30, lossPercent: 2))
         #expect(options.failOnWarn && !options.color)
         #expect(options.audio == "a.wav" && options.record == "b.wav")
-        #expect(options.impairment.packetsUp.lossPercent == 1)
+        #expect(try parse("call --impair loss=1").impairment.packetsUp.lossPercent == 1)
     }
 
     @Test func aFlagBeatsTheEnvironmentWhichBeatsTheDefault() throws {
@@ -90,6 +92,42 @@ import Testing
     func wrongUseIsOneUsageLine(line: String) throws {
         let text = try #require(usage(line))
         #expect(!text.contains("\n") && !text.isEmpty)
+    }
+
+    @Test(arguments: [
+        "call wss://h/ -4 --bind ::1", "call wss://127.0.0.1/ -6", "call wss://[::1]/ --bind 127.0.0.1",
+        "call wss://h/ --bind 0.0.0.0", "call wss://h/ --bind any", "call wss://h/ --bind 10.0.0.1,10.0.0.2",
+        "call wss://h/ --bind 10.0.0.1 --impair loss=1", "serve --bind 10.0.0.1,", "serve --bind 224.0.0.1",
+        "serve -4",
+    ])
+    func addressesThatContradictEachOtherAreUsage(line: String) { #expect(usage(line) != nil) }
+
+    @Test func serveTakesSeveralAddressesAndAny() throws {
+        #expect(try parse("serve --bind 127.0.0.1,::1").bind == ["127.0.0.1", "::1"])
+        #expect(try parse("serve --bind any").bind == ["any"])
+        #expect(try parse("serve --bind ::").bind == ["::"])
+    }
+
+    /// Help is what people have; a flag it does not name is not there, and one it names must be.
+    @Test func helpNamesEveryFlagAndNoOther() throws {
+        let lines = HelpText.help.split(separator: "\n")
+        let named = lines.filter { $0.hasPrefix("  -") }.map { String($0.dropFirst(2).prefix { $0 != " " }) }
+        let available = Flag.all.filter { $0.commands?.contains(where: \.isAvailable) ?? true }
+        #expect(named == available.map(\.name) + ["--help", "--version"])
+        #expect(Set(named).count == named.count)
+        for flag in available {
+            let command = flag.commands.map { $0.filter(\.isAvailable) } ?? [.check]
+            let text = usage("\(try #require(command.first).rawValue) \(flag.name)")
+            #expect(text?.contains("unknown flag") != true && text?.contains("means nothing") != true)
+        }
+        let commands = lines.filter { line in ProbeCommand.allCases.contains { line.hasPrefix("  \($0.rawValue) ") } }
+        #expect(commands.count == ProbeCommand.allCases.count)
+    }
+
+    @Test func helpNamesEveryExitCode() throws {
+        let text = try #require(HelpText.help.components(separatedBy: "exit codes\n").last)
+        let named = text.matches(of: #/(?:^|\s)(\d+) /#).compactMap { Int32($0.1) }
+        #expect(named == ExitCode.allCases.map(\.rawValue).sorted())
     }
 
     @Test func helpAndVersionWinOverEverything() throws {

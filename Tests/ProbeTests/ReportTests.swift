@@ -9,14 +9,17 @@ struct ScriptedCalls: CallPlacing {
     var change: @Sendable (inout CallResult) -> Void = { _ in }
     var failure: ProbeError?
     var hangs = false
+    /// Runs before a call hangs.
+    var whileHanging: @Sendable () -> Void = {}
 
     func place(
-        _ plan: CallPlan, progress: @escaping @Sendable (String) -> Void
+        _ plan: CallPlan, tell: @escaping @Sendable (CallMoment) -> Void
     ) async throws(ProbeError) -> CallResult {
-        progress("line open")
+        tell(.state("connecting"))
         if let failure { throw failure }
         var result = CallResult(name: plan.name, preference: plan.preference)
         if hangs {
+            whileHanging()
             try? await Task.sleep(for: .seconds(3_600))
             result.state = "ended"
             return result
@@ -29,6 +32,7 @@ struct ScriptedCalls: CallPlacing {
             case .reject: "udp_blocked"
             }
         let isWebRTC = plan.preference != .websocket && reason == nil
+        tell(.transport(isWebRTC ? "webrtc" : "websocket", reason: reason))
         result.transport = isWebRTC ? .webrtc : .websocket
         result.fallback = reason.map {
             .init(
@@ -60,11 +64,11 @@ struct ScriptedCalls: CallPlacing {
 @Suite struct ReportTests {
     /// Runs a command line against scripted calls.
     private func run(
-        _ line: String, _ calls: ScriptedCalls = ScriptedCalls()
+        _ line: String, _ calls: ScriptedCalls = ScriptedCalls(), environment: [String: String] = [:]
     ) async throws -> (code: ExitCode, output: String, error: String) {
         let output = Mutex("")
         let error = Mutex("")
-        let runner = ProbeRunner(environment: [:], placer: calls) { text in
+        let runner = ProbeRunner(environment: environment, placer: calls) { text in
             output.withLock { $0 += text }
         } errorOutput: { text in
             error.withLock { $0 += text }
@@ -192,6 +196,55 @@ struct ScriptedCalls: CallPlacing {
         defer { try? FileManager.default.removeItem(atPath: record) }
         _ = try await run("call wss://h/ --record \(record)")
         #expect(try WAVFile.read(path: record).callSamples == [1, 2, 3])
+    }
+
+    @Test func eventsComeAsTheyHappenAndEndWithTheVerdict() async throws {
+        let text = try await run("call wss://call.example.org/ --ndjson - --redact full").output
+        let lines = try text.split(separator: "\n").map { try json(String($0)) }
+        #expect(lines.map { $0["event"] } == ["begin", "state", "transport", "call", "end"])
+        #expect(lines[0]["schema"] == "graine.probe.events/1" && lines[0]["target"] == "wss://<host-1>/")
+        #expect(lines[1]["call"] == "call" && lines[1]["state"] == "connecting")
+        #expect(lines[2]["transport"] == "webrtc" && lines[2]["transportFallbackReason"] == .null)
+        #expect(lines[3]["result"]?["name"] == "call")
+        #expect(lines[4]["verdict"]?["level"] == "good" && lines[4]["aborted"] == .bool(false))
+        #expect(!text.contains("example.org"))
+    }
+
+    /// What was written before the timeout is in the file while the call still hangs, and the end follows.
+    @Test func eventsAreInTheirFileBeforeTheCallIsOver() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).jsonl").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data("old\n".utf8).write(to: URL(fileURLWithPath: path))
+        let seen = Mutex("")
+        let calls = ScriptedCalls(hangs: true) {
+            seen.withLock { $0 = (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
+        }
+        let result = try await run("call wss://h/ --timeout 0.05 --quiet --ndjson \(path)", calls)
+        #expect(result.code == .timedOut)
+        let early = try seen.withLock { $0 }.split(separator: "\n").map { try json(String($0))["event"] }
+        #expect(early == ["begin", "state"])
+        let whole = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map {
+            try json(String($0))
+        }
+        #expect(whole.map { $0["event"] } == ["begin", "state", "call", "end"])
+        #expect(whole.last?["aborted"] == .bool(true))
+    }
+
+    @Test func aFileThatCannotBeWrittenIsSeventyOneBeforeAnyCall() async throws {
+        let result = try await run("call wss://h/ --ndjson /no/such/folder/e.jsonl")
+        #expect(result.code == .resource)
+    }
+
+    @Test func aProxyThatWasAskedForIsUsageAndOneNobodyAskedForIsSaid() async throws {
+        #expect(try await run("call wss://h/ --proxy http://p:1").code == .usage)
+        let proxied = ["https_proxy": "http://p:1"]
+        #expect(try await run("call wss://h/ --proxy env", environment: proxied).code == .usage)
+        #expect(try await run("call wss://h/ --proxy env").code == .good)
+        let note = "https_proxy is set; a proxy is not supported yet, the call goes without\n"
+        #expect(try await run("call wss://h/", environment: proxied).error.contains(note))
+        #expect(try await run("call wss://h/ --proxy none", environment: proxied).error.contains("proxy") == false)
+        #expect(try await run("call wss://127.0.0.1:1/", environment: proxied).error.contains("proxy") == false)
+        #expect(try await run("check", environment: proxied).error.contains("proxy") == false)
     }
 
     @Test func theSelfTestFitsOneScreen() async throws {

@@ -302,7 +302,7 @@ import TransportTestKit
     // MARK: - Life
 
     @Test("Stopping closes every socket and ends the thread, however often, also with traffic under way")
-    func stopIsClean() throws {
+    func stopIsClean() async throws {
         let udpTarget = RelayPeer.udp()
         let listener = RelayPeer.listener()
         let before = RelayPeer.resources()
@@ -321,8 +321,13 @@ import TransportTestKit
         }
         // Dropped without stop.
         _ = try relay(udp: [udpTarget.address])
-        let after = RelayPeer.resources()
-        #expect(after.descriptors == before.descriptors)
+        // Other suites of the process have descriptors of their own meanwhile: theirs come and go, leaked ones stay.
+        var after = RelayPeer.resources()
+        for _ in 0..<3_000 where after.descriptors > before.descriptors {
+            try await Task.sleep(for: .milliseconds(10))
+            after = RelayPeer.resources()
+        }
+        #expect(after.descriptors <= before.descriptors)
     }
 
     @Test("A port that is taken is an error, not a crash") func portTaken() throws {

@@ -99,4 +99,11 @@ int clinux_netlink_dump(int fd, int addresses, uint32_t sequence);
  * others than the kernel send is skipped. */
 ssize_t clinux_netlink_receive(int fd, void *bytes, size_t count);
 
+/* Bytes allocated and not freed, mapped blocks included, over all arenas. The corresponding C function is `mallinfo2`. */
+size_t clinux_heap_used(void);
+/* Bytes the allocator has from the system, used or free, mapped blocks included. */
+size_t clinux_heap_reserved(void);
+/* Gives free memory back to the system. The corresponding C function is `malloc_trim`. */
+void clinux_heap_trim(void);
+
 #endif

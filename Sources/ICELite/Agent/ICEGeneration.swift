@@ -1,5 +1,5 @@
 /// One generation of a lite agent's credentials (RFC 8445 §9): what requests are judged by, and what they nominated.
-struct ICEGeneration: Equatable {
+struct ICEGeneration: Hashable {
     /// Counts up with each restart.
     let number: UInt32
     let credentials: ICECredentials
@@ -16,11 +16,5 @@ struct ICEGeneration: Equatable {
         localUfrag = Array(credentials.ufrag.utf8)
         key = STUNKey(password: credentials.password)
         remoteUfrag = peerCredentials.map { Array($0.ufrag.utf8) }
-    }
-
-    /// The key is the credentials' own.
-    static func == (left: ICEGeneration, right: ICEGeneration) -> Bool {
-        left.number == right.number && left.credentials == right.credentials && left.remoteUfrag == right.remoteUfrag
-            && left.highestNomination == right.highestNomination
     }
 }

@@ -30,8 +30,14 @@ extension ClientDriver {
 
     /// Closes the sockets whose address is gone and opens those that are missing.
     private func updateSockets(_ addresses: [NetworkInterfaces.Address]) {
-        let chosen = NetworkInterfaces.selection(
-            from: addresses, isLoopback: isLoopback, open: Set(sockets.map(\.localAddress.ip)))
+        let chosen: [NetworkInterfaces.Address]
+        if let asked = settings.origin.address {
+            chosen = Array(addresses.filter { $0.ip == asked }.prefix(1))
+        } else {
+            chosen = NetworkInterfaces.selection(
+                from: addresses.filter { settings.origin.allows($0.ip.family) }, isLoopback: isLoopback,
+                open: Set(sockets.map(\.localAddress.ip)))
+        }
         for socket in sockets where !chosen.contains(where: { $0.ip == socket.localAddress.ip }) { close(socket) }
         sockets = chosen.compactMap { address in
             sockets.first { $0.fd >= 0 && $0.localAddress.ip == address.ip } ?? open(address.ip)

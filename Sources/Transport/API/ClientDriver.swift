@@ -15,7 +15,8 @@ final class ClientDriver: @unchecked Sendable {
         let call: ClientCallConfiguration
         let trust: TLSContext.Trust
         let pathDetour: (@Sendable (SocketAddress) -> SocketAddress?)?
-        let lineDetour: SocketAddress?
+        let lineDetour: LineDetour?
+        let origin: ByteStream.Origin
 
         init(_ configuration: TransportConfiguration) throws(TransportError) {
             let url: CallLineURL
@@ -55,6 +56,10 @@ final class ClientDriver: @unchecked Sendable {
             }
             pathDetour = configuration.pathDetour
             lineDetour = configuration.lineDetour
+            origin = ByteStream.Origin(address: configuration.localAddress, family: configuration.addressFamily)
+            if let local = configuration.localAddress, !origin.allows(local.family) {
+                throw .invalidOptions("localAddress is no IP\(origin.family ?? local.family) address")
+            }
         }
     }
 
@@ -149,10 +154,14 @@ final class ClientDriver: @unchecked Sendable {
         }
         call.start(now: now)
         let url = settings.call.url
-        if call.offersMediaPath { watchNetwork(isLoopback: url.literal?.isLoopback == true) }
+        if call.offersMediaPath {
+            watchNetwork(isLoopback: (settings.lineDetour?.target.ip ?? url.literal)?.unmapped.isLoopback == true)
+        }
         let stream = ByteStream.connect(
-            host: settings.lineDetour?.ip.description ?? url.host, port: settings.lineDetour?.port ?? url.port,
+            host: settings.lineDetour?.relay.ip.description ?? url.host,
+            port: settings.lineDetour?.relay.port ?? url.port,
             tls: tls.map { ByteStream.Security(context: $0, host: url.host) },
+            from: settings.lineDetour == nil ? settings.origin : ByteStream.Origin(),
             deadline: now + settings.call.limits.lineBudget.nanoseconds, loop: loop)
         self.stream = stream
         stream.onEvent = { [unowned self] event in
@@ -173,7 +182,7 @@ final class ClientDriver: @unchecked Sendable {
         call.timings.resolved = timing.resolved
         call.timings.connected = timing.connected
         call.timings.tlsDone = timing.secured
-        setLoopback(stream?.remoteAddress?.ip.unmapped.isLoopback == true)
+        setLoopback((settings.lineDetour?.target ?? stream?.remoteAddress)?.ip.unmapped.isLoopback == true)
         call.lineConnected(localAddresses: sockets.map(\.localAddress), now: loop.now)
         drain()
     }

@@ -10,6 +10,19 @@ public enum TLSTrust: Hashable, Sendable {
     case insecure
 }
 
+/// A relay in front of the line.
+package struct LineDetour: Hashable, Sendable {
+    /// The relay.
+    package var relay: SocketAddress
+    /// The server behind it: what the media path takes its addresses for.
+    package var target: SocketAddress
+
+    package init(relay: SocketAddress, target: SocketAddress) {
+        self.relay = relay
+        self.target = target
+    }
+}
+
 /// What one call is made with. A session copies it; a change applies to the next call.
 public struct TransportConfiguration: Sendable {
     /// The call line's URL, whole: `wss://host[:port]/path`. `ws://` only to a literal loopback address.
@@ -33,8 +46,12 @@ public struct TransportConfiguration: Sendable {
     public var limits = TransportLimits()
     /// Where a relay stands in for an address of the peer's, asked once for each: for measuring a call under impairment.
     package var pathDetour: (@Sendable (SocketAddress) -> SocketAddress?)?
-    /// Where a relay stands in for the line's TCP address. The URL's host is still the one that TLS verifies.
-    package var lineDetour: SocketAddress?
+    /// A relay that stands in for the line's TCP address. The URL's host is still the one that TLS verifies.
+    package var lineDetour: LineDetour?
+    /// The only local address that line and media path use; nil leaves it to the system.
+    package var localAddress: IPAddress?
+    /// The only version of IP that line and media path use; nil for both.
+    package var addressFamily: IPAddress.Family?
 
     /// A configuration with the defaults of the contract.
     public init(url: String, key: String? = nil) {

@@ -147,6 +147,9 @@ package struct DTLSSession: ~Copyable {
     /// The next event, oldest first.
     package mutating func pollEvent() -> DTLSEvent? { events.isEmpty ? nil : events.removeFirst() }
 
+    /// Whether a datagram waits for `pollDatagram`.
+    package var hasDatagrams: Bool { !queue.isEmpty }
+
     /// Writes the next datagram into `out` and returns its length; nil, with `out` untouched, when there is none.
     ///
     /// A datagram for which `out` has no room waits. Whoever sends it over UDP calls `armRetransmission`.
@@ -188,7 +191,10 @@ package struct DTLSSession: ~Copyable {
             phase = .established
             stopRetransmission()
             alertDeadline = .never
-            current?.repeats = []
+            if var last = current {
+                last.repeats = []
+                current = last
+            }
         case Int32(DTLS_STEP_CLOSED):
             report()
             if phase != .ended { events.append(.closed) }

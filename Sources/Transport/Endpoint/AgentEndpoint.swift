@@ -1,12 +1,16 @@
 internal import ICELite
 package import TransportMedia
 
-/// The server's end of calls: listens for call lines, answers media paths on one UDP port, and hands each call to the agent.
+/// The server's end of calls: listens for call lines on one TCP port and answers media paths on one UDP port of every
+/// address it is given, and hands each call to the agent.
 ///
 /// All of it runs on one thread of its own; the handler of each call runs as a task.
 public final class AgentEndpoint: Sendable {
-    /// The line's address, `127.0.0.1:8443`, with the port that was taken.
-    public let address: String
+    /// Where the line is reached, `127.0.0.1:8443`, `[::1]:8443`, with the port that was taken: the addresses listened on
+    /// in their order, a wildcard as those of the interfaces, loopback last and link-local left out.
+    public let addresses: [String]
+    /// The first of `addresses`.
+    public var address: String { addresses.first ?? "" }
     /// The UDP port of all media paths.
     public let udpPort: UInt16
     /// The certificate as PEM: a client may trust it as its authority. Empty without TLS.
@@ -22,7 +26,7 @@ public final class AgentEndpoint: Sendable {
         configuration: EndpointConfiguration, handler: @escaping @Sendable (AgentCall) async -> Void
     ) throws(TransportError) {
         driver = try EndpointDriver(configuration, handler: handler)
-        address = driver.lineAddress.description
+        addresses = driver.lineAddresses.map(\.description)
         udpPort = driver.udpPort
         certificatePEM = driver.certificatePEM
     }

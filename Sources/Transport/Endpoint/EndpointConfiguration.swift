@@ -1,6 +1,6 @@
 /// The certificate an endpoint shows on its call lines.
 public enum EndpointIdentity: Hashable, Sendable {
-    /// Made at start for the address it binds to; `AgentEndpoint.certificatePEM` is its authority, too.
+    /// Made at start for the addresses listened on; `AgentEndpoint.certificatePEM` is its authority, too.
     case selfSigned
     /// PEM files: the certificate with its chain, and its key.
     case files(certificate: String, key: String)
@@ -10,11 +10,12 @@ public enum EndpointIdentity: Hashable, Sendable {
 
 /// What an endpoint is made with.
 public struct EndpointConfiguration: Sendable {
-    /// The address to listen on, TCP and UDP: a literal; `0.0.0.0` or `::` for every interface of the family.
-    public var bind = "127.0.0.1"
-    /// TCP port of the call line; 0 takes a free one.
+    /// The addresses to listen on, TCP and UDP, at most 16: literals; `0.0.0.0` or `::` for every interface of the family,
+    /// `any` for both. IPv6 sockets carry IPv6 only.
+    public var listenAddresses = ["127.0.0.1"]
+    /// TCP port of the call lines, the same on every address; 0 takes a free one.
     public var port: UInt16 = 0
-    /// UDP port of all media paths; 0 takes a free one.
+    /// UDP port of all media paths, the same on every address; 0 takes a free one.
     public var udpPort: UInt16 = 0
     /// The certificate of the call line.
     public var identity = EndpointIdentity.selfSigned
@@ -22,8 +23,9 @@ public struct EndpointConfiguration: Sendable {
     public var keys: [String] = []
     /// Origins a browser may call from, such as `https://app.example`. Empty allows every one.
     public var origins: [String] = []
-    /// Addresses the answers announce instead of those of the interfaces: for a 1:1 NAT. Literals.
-    public var announcedAddresses: [String] = []
+    /// What the answers announce in an address's place, behind a 1:1 NAT: from the address of this machine to the one the
+    /// world knows, literals of one family. `0.0.0.0` or `::` stand for every address of the family that has no entry.
+    public var announcedAddresses: [String: String] = [:]
     /// The agent's in-app call audio.
     public var callAudio = CallAudio.auto
     /// Declines every offer with this word (`disabled`, `busy`); nil to answer them.

@@ -4,7 +4,7 @@ internal import Synchronization
 import TransportMedia
 import TransportRuntime
 
-/// Drives all calls of an endpoint on one loop: one TCP listener, one UDP port, a connection for each line.
+/// Drives all calls of an endpoint on one loop: its sockets, and a connection for each line.
 ///
 /// `@unchecked Sendable`: everything mutable is confined to `loop`'s thread, but for the atomic counter.
 final class EndpointDriver: @unchecked Sendable {
@@ -12,8 +12,11 @@ final class EndpointDriver: @unchecked Sendable {
     private static let poolSize = 512
     /// Ended call ids that are remembered at most.
     private static let endedIDLimit = 10_000
+    /// How long the interfaces' addresses are believed: lines come faster than interfaces change.
+    private static let interfacesKept = Nanoseconds.seconds(1)
 
-    let lineAddress: SocketAddress
+    /// Where lines are reached: wildcards as the addresses of the interfaces.
+    let lineAddresses: [SocketAddress]
     let udpPort: UInt16
     let certificatePEM: String
     let loop: EventLoop
@@ -22,8 +25,7 @@ final class EndpointDriver: @unchecked Sendable {
     let pool = PacketPool(size: poolSize)
     let handler: @Sendable (AgentCall) async -> Void
 
-    private var listener: TCPListener?
-    private var sockets: [UDPSocket] = []
+    private var sockets: EndpointSockets
     private var connections: [ObjectIdentifier: EndpointConnection] = [:]
     private var byUfrag: [STUNUsernameFragment: EndpointConnection] = [:]
     private var byPath: [NetworkPath: EndpointConnection] = [:]
@@ -33,7 +35,9 @@ final class EndpointDriver: @unchecked Sendable {
     private var liveIDs: Set<String> = []
     private var endedIDs: [(id: String, at: Instant)] = []
     private let count = Atomic<Int>(0)
-    private let announced: [IPAddress]
+    private let announced: AnnouncedAddresses
+    private var interfaces: [NetworkInterfaces.Address] = []
+    private var interfacesExpireAt = Instant.zero
 
     /// Datagrams that belong to no call.
     private(set) var strayDatagrams = 0
@@ -43,35 +47,24 @@ final class EndpointDriver: @unchecked Sendable {
     init(
         _ configuration: EndpointConfiguration, handler: @escaping @Sendable (AgentCall) async -> Void
     ) throws(TransportError) {
-        guard let ip = IPAddress(configuration.bind) else {
-            throw .invalidOptions("bind: \(configuration.bind) is not an IP address")
-        }
-        var announced: [IPAddress] = []
-        for text in configuration.announcedAddresses {
-            guard let address = IPAddress(text), !address.isUnspecified else {
-                throw .invalidOptions("announcedAddresses: \(text) is not an IP address")
-            }
-            announced.append(address)
-        }
-        self.announced = announced
+        let listening = try ListenAddresses(configuration.listenAddresses)
+        announced = try AnnouncedAddresses(listening: listening, substitutes: configuration.announcedAddresses)
+        let reachable = announced.reachable(interfaces: announced.needsInterfaces ? NetworkInterfaces.all() : [])
         SRTPSession.prepareLibrary()
         self.configuration = configuration
         self.handler = handler
-        (tls, certificatePEM) = try Self.security(configuration, ip)
+        (tls, certificatePEM) = try Self.security(configuration, reachable)
+        let box = AcceptBox()
         do throws(SocketError) {
             let loop = try EventLoop(name: "graine-agents")
             self.loop = loop
             do throws(SocketError) {
-                let socket = try UDPSocket.open(bind: SocketAddress(ip: ip, port: configuration.udpPort))
-                sockets = [socket]
-                udpPort = socket.localAddress.port
-                let box = AcceptBox()
-                let listener = try Self.listen(SocketAddress(ip: ip, port: configuration.port), loop, box)
-                self.listener = listener
-                lineAddress = listener.localAddress
-                box.driver = self
+                sockets = try EndpointSockets.open(
+                    listening, port: configuration.port, udpPort: configuration.udpPort, loop: loop
+                ) { fd, from in
+                    if let driver = box.driver { driver.accept(fd, from) } else { close(fd) }
+                }
             } catch {
-                for socket in sockets { socket.close() }
                 loop.stop()
                 throw error
             }
@@ -79,7 +72,15 @@ final class EndpointDriver: @unchecked Sendable {
             if case .addressInUse = error { throw .addressInUse("\(error)") }
             throw .system("\(error)")
         }
-        for socket in sockets {
+        udpPort = sockets.udpPort
+        let families = Set(sockets.listeners.map(\.localAddress.ip.family))
+        let port = sockets.linePort
+        // No URL names a zone: a link-local address counts only where it was asked for.
+        lineAddresses = reachable.filter {
+            families.contains($0.family) && (!$0.isLinkLocal || listening.ips.contains($0))
+        }.map { SocketAddress(ip: $0, port: port) }
+        box.driver = self
+        for socket in sockets.datagrams {
             loop.submit { [unowned self] in
                 try? loop.register(socket.fd, interest: .readable) { [unowned self] readiness in
                     if readiness.contains(.error) { socket.drainErrors { _ in } }
@@ -89,7 +90,7 @@ final class EndpointDriver: @unchecked Sendable {
         }
     }
 
-    /// Holds the driver for the listener, which exists before the driver is whole.
+    /// Holds the driver for the listeners, which exist before the driver is whole.
     private final class AcceptBox: Sendable {
         private struct Weak: Sendable {
             weak var driver: EndpointDriver?
@@ -103,35 +104,15 @@ final class EndpointDriver: @unchecked Sendable {
         }
     }
 
-    /// The listener belongs to the loop and is made there.
-    private static func listen(
-        _ address: SocketAddress, _ loop: EventLoop, _ box: AcceptBox
-    ) throws(SocketError) -> TCPListener {
-        let made: Result<TCPListener, SocketError>? = loop.perform {
-            do throws(SocketError) {
-                return .success(
-                    try TCPListener(bind: address, loop: loop) { fd, from in
-                        if let driver = box.driver { driver.accept(fd, from) } else { close(fd) }
-                    })
-            } catch {
-                return .failure(error)
-            }
-        }
-        guard let made else { throw .system(call: "listen", errno: ECANCELED) }
-        return try made.get()
-    }
-
     private static func security(
-        _ configuration: EndpointConfiguration, _ ip: IPAddress
+        _ configuration: EndpointConfiguration, _ reachable: [IPAddress]
     ) throws(TransportError) -> (TLSContext?, String) {
         do throws(TLSError) {
             switch configuration.identity {
             case .none: return (nil, "")
             case .selfSigned:
-                let hosts =
-                    ip.isUnspecified
-                    ? NetworkInterfaces.addresses(includingLoopback: true).map(\.description) : [ip.description]
-                let identity = try TLSIdentity.selfSigned(for: hosts + ["localhost"])
+                let hosts = ["localhost"] + reachable.map(\.description)
+                let identity = try TLSIdentity.selfSigned(for: Array(hosts.prefix(TLSIdentity.hostLimit)))
                 return (try TLSContext(identity: identity), identity.certificatePEM)
             case .files(let certificate, let key):
                 let identity = try TLSIdentity(certificateChainFile: certificate, keyFile: key)
@@ -152,14 +133,8 @@ final class EndpointDriver: @unchecked Sendable {
     // MARK: On the loop
 
     private func shutDown() {
-        listener?.close()
-        listener = nil
         for connection in Array(connections.values) { connection.abort() }
-        for socket in sockets {
-            loop.unregister(socket.fd)
-            socket.close()
-        }
-        sockets.removeAll()
+        sockets.close(loop)
     }
 
     private func accept(_ fd: Int32, _ from: SocketAddress) {
@@ -181,14 +156,11 @@ final class EndpointDriver: @unchecked Sendable {
 
     /// The addresses an answer announces to a client whose line came to `local`.
     func candidates(lineLocal: SocketAddress?) -> [SocketAddress] {
-        if !announced.isEmpty { return announced.map { SocketAddress(ip: $0, port: udpPort) } }
-        guard let socket = sockets.first else { return [] }
-        guard socket.localAddress.ip.isUnspecified else { return [socket.localAddress] }
-        let family = socket.localAddress.ip.family
-        var addresses = [lineLocal?.ip.unmapped].compactMap(\.self)
-        if addresses.first?.isLoopback != true { addresses += NetworkInterfaces.addresses(includingLoopback: false) }
-        var seen: Set<IPAddress> = []
-        return addresses.filter { $0.family == family && !$0.isLinkLocal && seen.insert($0).inserted }
+        if announced.needsInterfaces, loop.now >= interfacesExpireAt {
+            interfaces = NetworkInterfaces.all()
+            interfacesExpireAt = loop.now + Self.interfacesKept
+        }
+        return announced.candidates(lineLocal: lineLocal?.ip, interfaces: interfaces)
             .map { SocketAddress(ip: $0, port: udpPort) }
     }
 
@@ -263,7 +235,7 @@ final class EndpointDriver: @unchecked Sendable {
 
     /// Sends a datagram of a call's.
     func send(_ packet: borrowing Packet, _ path: NetworkPath) {
-        guard let socket = sockets.first(where: { $0.localAddress.ip.family == path.remote.ip.family }) else { return }
+        guard let socket = sockets.socket(sendingFrom: path.local.ip) else { return }
         _ = socket.send(packet.bytes, to: path.remote, from: path.local)
     }
 }

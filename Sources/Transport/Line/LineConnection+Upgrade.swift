@@ -12,9 +12,20 @@ extension LineConnection {
 
     /// Server: refuses the request that was reported with status, `Retry-After` and a JSON body; `.refused` follows as
     /// the last event. Without a request, does nothing.
+    ///
+    /// A key that came as a subprotocol came from a page, which is shown no status of a refused upgrade: it is told by an
+    /// upgrade that is granted and closed at once, with 4401, and `.closed` follows as the last event. Nothing that the
+    /// client sent behind its request is delivered.
     package mutating func refuse(_ refusal: LineRefusal, now: Instant) {
-        guard case .deciding = phase else { return }
+        guard case .deciding(let request) = phase else { return }
         clock = now
+        if refusal.code == .invalidKey, request.keyFromSubprotocol {
+            outbound.append(UpgradeResponse.accept(webSocketKey: request.webSocketKey))
+            beginFrames()
+            let code = LineErrorCode.invalidKey.rawValue
+            sendText(ControlMessage.error(ControlMessage.LineError(code: code, message: refusal.message)).encoded())
+            return close(code: .invalidKey, reason: code, now: now)
+        }
         outbound.append(UpgradeResponse.refuse(refusal))
         end(.refused(refusal))
     }
@@ -88,12 +99,16 @@ extension LineConnection {
     }
 
     private mutating func open() {
+        beginFrames()
+        pending.append(.opened)
+    }
+
+    private mutating func beginFrames() {
         phase = .open
         silentSince = clock
         urgentSince = clock
         // Bytes behind the head are the first frames (RFC 6455 §4.1).
         reader.append(contentsOf: head)
         head.removeAll(shrinkingTo: 64)
-        pending.append(.opened)
     }
 }

@@ -13,12 +13,11 @@ extension MediaPath {
         statistics.packetsReceived += 1
         statistics.bytesReceived += packet.count
         let verdict: Verdict
-        // RFC 7983 §7.
-        switch packet.bytes.unsafeLoad(fromByteOffset: 0, as: UInt8.self) {
-        case 0...3: verdict = handleCheck(packet, path: path, now: now)
-        case 20...63: verdict = handleFlight(packet, path: path, now: now)
-        case 128...191: verdict = handleMedia(&packet, path: path, now: now)
-        default: return drop(\.malformed)
+        switch DatagramKind(of: packet.bytes) {
+        case .stun: verdict = handleCheck(packet, path: path, now: now)
+        case .dtls: verdict = handleFlight(packet, path: path, now: now)
+        case .media: verdict = handleMedia(&packet, path: path, now: now)
+        case .other: return drop(\.malformed)
         }
         pump(now: now)
         return verdict

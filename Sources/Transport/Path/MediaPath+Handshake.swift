@@ -53,7 +53,16 @@ extension MediaPath {
         }
     }
 
+    private var hasFlightDatagrams: Bool {
+        switch dtls {
+        case .some(let session): session.hasDatagrams
+        case .none: false
+        }
+    }
+
     mutating func pumpFlights(now: Instant) {
+        // Every packet of the call comes by here: nothing is allocated while the handshake has nothing to say.
+        guard hasFlightDatagrams else { return }
         let targets: [NetworkPath]
         if let destinations = lite?.destinations {
             targets = [destinations.first, destinations.second].compactMap(\.self)
@@ -62,7 +71,7 @@ extension MediaPath {
         } else {
             targets = flightPaths
         }
-        guard !targets.isEmpty, dtls != nil else { return }
+        guard !targets.isEmpty else { return }
         while let datagram = nextFlightDatagram(now: now) {
             for target in targets { enqueue(datagram, to: target, now: now) }
         }

@@ -40,6 +40,22 @@ package final class ByteStream: @unchecked Sendable {
         }
     }
 
+    /// What a connection may start from.
+    package struct Origin: Hashable, Sendable {
+        /// The only local address it uses; nil leaves it to the system.
+        package var address: IPAddress?
+        /// The only version of IP it uses; nil for both.
+        package var family: IPAddress.Family?
+
+        package init(address: IPAddress? = nil, family: IPAddress.Family? = nil) {
+            self.address = address
+            self.family = family ?? address?.family
+        }
+
+        /// Whether it may talk to an address of `family`.
+        package func allows(_ family: IPAddress.Family) -> Bool { self.family == nil || self.family == family }
+    }
+
     /// `TCP_NOTSENT_LOWAT`: bytes not yet sent above which the kernel reports no room.
     package static let notSentLowWater: Int32 = 16_384
     /// `TCP_USER_TIMEOUT` in milliseconds: a connection whose bytes stay unacknowledged so long is dead.
@@ -81,6 +97,7 @@ package final class ByteStream: @unchecked Sendable {
     private var tls: TLSEngine?
     private var security: Security?
     private var host: String
+    private var origin: Origin
     private var deadline: Instant
     private var timer: TimerID?
     private var wantsRoom = false
@@ -91,12 +108,14 @@ package final class ByteStream: @unchecked Sendable {
     /// Looks `host` up, connects, and secures the connection when `tls` is there. Called on the loop; events come later
     /// than this call returns.
     ///
-    /// - Parameter deadline: when it gives up, wherever it is by then.
+    /// - Parameters:
+    ///   - origin: where it may start from; addresses of another version of IP are passed over.
+    ///   - deadline: when it gives up, wherever it is by then.
     package static func connect(
-        host: String, port: UInt16, tls: Security?, deadline: Instant, loop: EventLoop
+        host: String, port: UInt16, tls: Security?, from origin: Origin = Origin(), deadline: Instant, loop: EventLoop
     ) -> ByteStream {
         loop.preconditionOnLoop()
-        let stream = ByteStream(host: host, security: tls, deadline: deadline, loop: loop)
+        let stream = ByteStream(host: host, security: tls, origin: origin, deadline: deadline, loop: loop)
         stream.armDeadline()
         stream.state = .resolving(
             Resolver.resolve(host: host, port: port, deadline: deadline, loop: loop) { outcome in
@@ -112,18 +131,21 @@ package final class ByteStream: @unchecked Sendable {
         self.loop = loop
         self.deadline = deadline
         host = ""
+        origin = Origin()
         security = context.map { Security(context: $0) }
         timing = Timing(started: loop.now)
         armDeadline()
         state = .securing
         loop.submit { self.adopt(fd) }
-        // Known at once: who is asking decides whether it is served at all.
+        // Known at once: who is asking, and where, decides whether and how it is served.
         remoteAddress = System.peerAddress(fd)
+        localAddress = try? System.localAddress(fd)
         self.fd = fd
     }
 
-    private init(host: String, security: Security?, deadline: Instant, loop: EventLoop) {
+    private init(host: String, security: Security?, origin: Origin, deadline: Instant, loop: EventLoop) {
         self.host = host
+        self.origin = origin
         self.security = security
         self.deadline = deadline
         self.loop = loop
@@ -155,10 +177,15 @@ package final class ByteStream: @unchecked Sendable {
         guard case .resolving = state else { return }
         switch outcome {
         case .failure(let error): end(.resolve(error))
-        case .success(let addresses):
+        case .success(let all):
+            let addresses = all.filter { origin.allows($0.ip.family) }
+            if addresses.isEmpty, let family = origin.family {
+                return end(.resolve(.noAddress(host: host, family: family)))
+            }
             timing.resolved = loop.now
             state = .connecting(
-                TCPConnector.connect(to: addresses, deadline: deadline, loop: loop) { [self] outcome in
+                TCPConnector.connect(to: addresses, from: origin.address, deadline: deadline, loop: loop) {
+                    [self] outcome in
                     switch outcome {
                     case .failure(let error): end(.connect(error))
                     case .success(let connection):

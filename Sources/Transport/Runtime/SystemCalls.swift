@@ -37,9 +37,14 @@ enum System {
         guard result == 0 else { throw SocketError(call: "bind", errno: -result, address: address) }
     }
 
-    /// 0 when connected, else the negative `errno`: `-EINPROGRESS` is the usual answer. The corresponding C function is
-    /// `connect`.
-    static func connect(_ fd: Int32, to address: SocketAddress) -> Int32 {
+    /// 0 when connected, else the negative `errno`: `-EINPROGRESS` is the usual answer. The corresponding C functions are
+    /// `bind`, when there is a `local` address, and `connect`.
+    static func connect(_ fd: Int32, to address: SocketAddress, from local: IPAddress? = nil) -> Int32 {
+        if let local {
+            var raw = clinux_address(SocketAddress(ip: local, port: 0))
+            let result = clinux_bind(fd, &raw)
+            guard result == 0 else { return result }
+        }
         var raw = clinux_address(address)
         return clinux_connect(fd, &raw)
     }

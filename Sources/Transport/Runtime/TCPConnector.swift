@@ -40,6 +40,7 @@ package final class TCPConnector {
     package static let stagger = Nanoseconds.milliseconds(250)
 
     private let loop: EventLoop
+    private let local: IPAddress?
     private var untried: ArraySlice<SocketAddress>
     private var attempts: [(fd: Int32, remote: SocketAddress)] = []
     private var failures: [AddressFailure] = []
@@ -48,19 +49,25 @@ package final class TCPConnector {
     private var staggerTimer: TimerID?
 
     /// Starts to connect. Called on the loop, and so is `completion`, once, later than this call returns.
+    ///
+    /// - Parameter local: the address to connect from; nil leaves it to the system.
     package static func connect(
-        to addresses: [SocketAddress], deadline: Instant, loop: EventLoop, completion: @escaping (Outcome) -> Void
+        to addresses: [SocketAddress], from local: IPAddress? = nil, deadline: Instant, loop: EventLoop,
+        completion: @escaping (Outcome) -> Void
     ) -> TCPConnector {
         loop.preconditionOnLoop()
-        let connector = TCPConnector(addresses: addresses, loop: loop, completion: completion)
+        let connector = TCPConnector(addresses: addresses, local: local, loop: loop, completion: completion)
         connector.deadlineTimer = loop.schedule(at: deadline) { connector.timeOut() }
         connector.staggerTimer = loop.makeTimer { connector.tryNext() }
         connector.armStagger(at: loop.now)
         return connector
     }
 
-    private init(addresses: [SocketAddress], loop: EventLoop, completion: @escaping (Outcome) -> Void) {
+    private init(
+        addresses: [SocketAddress], local: IPAddress?, loop: EventLoop, completion: @escaping (Outcome) -> Void
+    ) {
         untried = addresses[...]
+        self.local = local
         self.loop = loop
         self.completion = completion
     }
@@ -100,7 +107,7 @@ package final class TCPConnector {
     private func start(_ address: SocketAddress) -> Int32 {
         do throws(SocketError) {
             let fd = try System.socket(address.ip.family, stream: true)
-            let result = System.connect(fd, to: address)
+            let result = System.connect(fd, to: address, from: local)
             guard result == 0 || result == -EINPROGRESS else {
                 System.close(fd)
                 return -result

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import ICELite
 
 /// Reads arguments and `GRAINE_PROBE_*` into ``ProbeOptions``: a flag beats the environment, which beats the default.
 struct ArgumentParser {
@@ -115,6 +116,7 @@ struct ArgumentParser {
         if options.json == .standardOutput, options.ndjson == .standardOutput {
             throw .usage("--json and --ndjson cannot both go to standard output")
         }
+        if options.command != .serve { try validateAddresses(options) }
         if (options.certificateFile == nil) != (options.privateKeyFile == nil) {
             throw .usage("--cert and --cert-key belong together")
         }
@@ -123,6 +125,21 @@ struct ArgumentParser {
         }
         if let audio = options.audio, let record = options.record, audio == record {
             throw .usage("--audio and --record name the same file")
+        }
+    }
+
+    /// What contradicts itself is said before a name is looked up.
+    private func validateAddresses(_ options: ProbeOptions) throws(ProbeError) {
+        let bind = options.bind.first.flatMap { IPAddress($0) }
+        if let family = options.family, let bind, bind.family != family {
+            throw .usage("-\(family.rawValue) and --bind \(bind) exclude each other")
+        }
+        let literal = options.target.flatMap(CallTarget.host).flatMap { IPAddress($0) }
+        if let wanted = options.family ?? bind?.family, let literal, literal.family != wanted {
+            throw .usage("\(literal) is no IPv\(wanted.rawValue) address")
+        }
+        if bind != nil, options.target != nil, !options.impairment.isClear {
+            throw .usage("--bind and --impair exclude each other: the relay of --impair has an address of its own")
         }
     }
 
@@ -137,7 +154,7 @@ struct ArgumentParser {
         if ["--token", "--key", "--password"].contains(name) {
             throw .usage("a key is never given on the command line; use --token-file or --token-env")
         }
-        let hint = Spelling.nearest(to: name, among: Flag.all.map(\.name) + ["--help", "--version"])
+        let hint = Spelling.nearest(to: name, among: Flag.all.map(\.name) + HelpText.information.map(\.name))
         throw .usage("unknown flag \(name)" + (hint.map { "; did you mean \($0)?" } ?? ""))
     }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import ICELite
 
 /// One flag: its name, whether it takes a value, which commands it means something to, and what it does.
 struct Flag: Sendable {
@@ -47,7 +48,8 @@ extension Flag {
         Flag("--json", "FILE", "write the report as JSON; - is standard output") { (o, v) throws(ProbeError) in
             o.json = try output("--json", v)
         },
-        Flag("--ndjson", "FILE", "write events as JSON lines; - is standard output") { (o, v) throws(ProbeError) in
+        Flag("--ndjson", "FILE", "write events as JSON lines as they come; - is standard output") {
+            (o, v) throws(ProbeError) in
             o.ndjson = try output("--ndjson", v)
         },
         Flag("--quiet", "no progress and no text report") { (o, _) throws(ProbeError) in o.verbosity = .quiet },
@@ -88,11 +90,18 @@ extension Flag {
     private static let connection: [Flag] = [
         Flag("-4", "IPv4 only", commands: placing) { (o, _) throws(ProbeError) in o.family = .v4 },
         Flag("-6", "IPv6 only", commands: placing) { (o, _) throws(ProbeError) in o.family = .v6 },
-        Flag("--bind", "ADDR", "local address") { (o, v) throws(ProbeError) in
-            guard AddressText.isAddress(v) else { throw .usage("--bind must be an IP address") }
-            o.bind = v
+        Flag("--bind", "ADDR", "local address; serve: several with commas, or any") { (o, v) throws(ProbeError) in
+            o.bind = v.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            let isList = o.command == .serve
+            guard isList || o.bind.count == 1,
+                o.bind.allSatisfy({ AddressText.isBindable($0) || isList && $0 == "any" })
+            else { throw .usage("--bind must be an IP address" + (isList ? ", several, or any" : " of this machine")) }
+            guard isList || IPAddress(v)?.isUnspecified == false else {
+                throw .usage("--bind must be one address of this machine, not all of them")
+            }
         },
-        Flag("--proxy", "URL|env|none", "HTTP proxy for the line", commands: placing) { (o, v) throws(ProbeError) in
+        Flag("--proxy", "URL|env|none", "proxy for the line; only none is supported yet", commands: placing) {
+            (o, v) throws(ProbeError) in
             o.proxyIsExplicit = true
             switch v {
             case "env": o.proxy = .fromEnvironment

@@ -6,6 +6,9 @@ enum HelpText {
     /// The version of the tool; the package's, until it has releases of its own.
     static let version = "0.1.0"
 
+    /// What is answered instead of running a command.
+    static let information = [(name: "--help", help: "this; so does -h"), (name: "--version", help: "the version")]
+
     static var help: String {
         var lines = [
             "\(programName) [COMMAND] [TARGET] [FLAGS]",
@@ -24,6 +27,7 @@ enum HelpText {
             let left = (flag.name + (flag.valueName.map { " " + $0 } ?? "")).padding(to: 38)
             lines.append("  \(left) \(flag.help)")
         }
+        for flag in information { lines.append("  \(flag.name.padding(to: 38)) \(flag.help)") }
         lines += [
             "", "exit codes",
             "  0 good   1 degraded with --fail-on warn   2 poor   3 media blocked   4 no path   64 usage   65 bad input",

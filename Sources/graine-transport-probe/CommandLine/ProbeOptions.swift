@@ -1,3 +1,5 @@
+internal import ICELite
+
 /// What the command line and the environment asked for, validated.
 struct ProbeOptions: Equatable, Sendable {
     /// Where a report goes.
@@ -10,8 +12,6 @@ struct ProbeOptions: Equatable, Sendable {
 
     /// Which carriage to ask for; the words of `callTransport`.
     enum Preference: String, CaseIterable, Sendable { case auto, websocket, webrtc }
-
-    enum AddressFamily: Equatable, Sendable { case any, v4, v6 }
 
     enum Proxy: Equatable, Sendable {
         case fromEnvironment
@@ -51,8 +51,10 @@ struct ProbeOptions: Equatable, Sendable {
     /// Seconds of active call; nil: the length of the audio.
     var duration: Double?
     var seed: UInt64?
-    var family = AddressFamily.any
-    var bind: String?
+    /// The only version of IP to use; nil: both.
+    var family: IPAddress.Family?
+    /// Local addresses: one to call from; one or more, or `any`, to serve at.
+    var bind: [String] = []
     /// TCP port of `serve`; 0 takes a free one.
     var port: UInt16 = 0
     /// UDP port of `serve`; 0 takes a free one.

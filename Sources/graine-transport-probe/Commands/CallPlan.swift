@@ -1,3 +1,5 @@
+internal import ICELite
+
 /// One call to place: everything that whoever places it needs, and nothing about how it is judged.
 struct CallPlan: Sendable {
     /// The call's name in the report.
@@ -16,10 +18,10 @@ struct CallPlan: Sendable {
     var key: String?
     var caFile: String?
     var insecure: Bool
-    var family: ProbeOptions.AddressFamily
-    var bind: String?
-    var proxy: ProbeOptions.Proxy
-    var proxyIsExplicit: Bool
+    /// The only version of IP to use; nil: both.
+    var family: IPAddress.Family?
+    /// The only local address to use; nil: the system's choice. Without a target the endpoint listens there.
+    var bind: IPAddress?
     /// Whether ``CallResult/recording`` is wanted.
     var keepsRecording: Bool
 }
@@ -29,16 +31,33 @@ protocol CallPlacing: Sendable {
     /// Places the call, plays and records, hangs up, and says what became of it.
     ///
     /// Ends within a second of cancellation with what was known by then.
-    /// - Parameter progress: Takes one short line for each stage reached.
+    /// - Parameter tell: Takes what happens, as it happens.
     /// - Throws: Why there was no call at all; a call that failed later is a result with a `failure`.
-    func place(_ plan: CallPlan, progress: @escaping @Sendable (String) -> Void) async throws(ProbeError) -> CallResult
+    func place(_ plan: CallPlan, tell: @escaping @Sendable (CallMoment) -> Void) async throws(ProbeError) -> CallResult
+}
+
+/// What happens in a call while it runs: a line of progress, and one of `--ndjson`.
+enum CallMoment: Equatable, Sendable {
+    /// The call's state, as the library words it.
+    case state(String)
+    /// What carries the audio now, and the fallback reason, if there is one.
+    case transport(String, reason: String?)
+
+    /// One short line.
+    var text: String {
+        switch self {
+        case .state(let state): state
+        case .transport(let transport, let reason): transport + (reason.map { ", \($0)" } ?? "")
+        }
+    }
 }
 
 /// Whoever runs the echo endpoint of `serve`.
 protocol EchoServing: Sendable {
     /// Serves until cancelled.
     ///
-    /// - Parameter ready: Takes the line `READY line=… udp=… ca=FILE` once the ports are open.
+    /// - Parameter ready: Takes the line `READY line=… udp=… ca=FILE` once the ports are open; `also=…,…` before `ca` when
+    ///   there are further addresses.
     func serve(
         _ options: ProbeOptions, key: String?, ready: @escaping @Sendable (String) -> Void)
         async throws(ProbeError)

@@ -20,10 +20,14 @@ struct CallRun: Sendable {
     let interrupts: AsyncStream<Void>
 
     /// Runs all plans; after an abort the calls are cancelled and what they know is kept.
-    func run(_ plans: [CallPlan], progress: Progress) async -> Outcome {
+    func run(_ plans: [CallPlan], progress: Progress, events: EventLog?) async -> Outcome {
         await withTaskGroup(of: Event.self) { group in
             for (index, plan) in plans.enumerated() {
-                group.addTask { .finished(index, await place(plan, progress)) }
+                group.addTask {
+                    let result = await place(plan, progress, events)
+                    events?.add(result)
+                    return .finished(index, result)
+                }
             }
             if let timeout {
                 group.addTask {
@@ -54,9 +58,12 @@ struct CallRun: Sendable {
         }
     }
 
-    private func place(_ plan: CallPlan, _ progress: Progress) async -> CallResult {
+    private func place(_ plan: CallPlan, _ progress: Progress, _ events: EventLog?) async -> CallResult {
         do throws(ProbeError) {
-            return try await placer.place(plan) { progress.note("\(plan.name): \($0)") }
+            return try await placer.place(plan) { moment in
+                progress.note("\(plan.name): \(moment.text)")
+                events?.add(moment, call: plan.name)
+            }
         } catch {
             var result = CallResult(name: plan.name, preference: plan.preference)
             result.state = "ended"

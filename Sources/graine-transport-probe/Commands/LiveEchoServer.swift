@@ -9,14 +9,16 @@ struct LiveEchoServer: EchoServing {
     ) async throws(ProbeError) {
         let calls = EchoCalls()
         let endpoint = try Self.endpoint(
-            bind: options.bind ?? "127.0.0.1", port: options.port, udpPort: options.udpPort,
+            bind: options.bind.isEmpty ? ["127.0.0.1"] : options.bind, port: options.port, udpPort: options.udpPort,
             keys: [key].compactMap { $0 }, certificate: options.certificateFile, privateKey: options.privateKeyFile,
             calls: calls)
         defer { endpoint.stop() }
         let file = options.certificateOutput ?? Self.temporaryFile()
         try OutputFile.write(Array(endpoint.certificatePEM.utf8), path: file)
         defer { if options.certificateOutput == nil { try? FileManager.default.removeItem(atPath: file) } }
-        ready("READY line=wss://\(endpoint.address)/ udp=\(endpoint.udpPort) ca=\(file)")
+        let lines = endpoint.addresses.map { "wss://\($0)/" }
+        let also = lines.count > 1 ? " also=" + lines.dropFirst().joined(separator: ",") : ""
+        ready("READY line=\(lines.first ?? "") udp=\(endpoint.udpPort)\(also) ca=\(file)")
         // Until cancelled.
         while (try? await Task.sleep(for: .seconds(3_600))) != nil {}
         calls.hangUp()
@@ -38,11 +40,11 @@ struct LiveEchoServer: EchoServing {
     }
 
     static func endpoint(
-        bind: String, port: UInt16, udpPort: UInt16, keys: [String], certificate: String? = nil,
+        bind: [String], port: UInt16, udpPort: UInt16, keys: [String], certificate: String? = nil,
         privateKey: String? = nil, calls: EchoCalls = EchoCalls()
     ) throws(ProbeError) -> AgentEndpoint {
         var configuration = EndpointConfiguration()
-        (configuration.bind, configuration.port, configuration.udpPort) = (bind, port, udpPort)
+        (configuration.listenAddresses, configuration.port, configuration.udpPort) = (bind, port, udpPort)
         configuration.keys = keys
         if let certificate, let privateKey {
             configuration.identity = .files(certificate: certificate, key: privateKey)

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import ICELite
 
 /// Runs one command line to its exit code.
 struct ProbeRunner: Sendable {
@@ -42,11 +43,14 @@ struct ProbeRunner: Sendable {
     // MARK: Calls
 
     private func placeCalls(_ options: ProbeOptions) async throws(ProbeError) -> ExitCode {
+        // From here on a signal hangs up and reports.
+        let interrupts = Interrupts()
         let began = ContinuousClock.now
         let startedAt = Date().formatted(.iso8601)
         let isSelfTest = options.command == .check && options.target == nil
         let redactor = Redactor(options.redaction, hosts: [options.target.flatMap(CallTarget.host)].compactMap { $0 })
         // Everything of this machine that the command needs is looked at before the first packet.
+        let proxyNote = try ProxyChoice(options, environment: environment).note
         for path in outputPaths(options) { try OutputFile.preflight(path: path) }
         let key = try KeyReader.read(options.key, environment: environment)
         // A given recording is read before anything is said: if it is broken, its error is the only line.
@@ -55,17 +59,23 @@ struct ProbeRunner: Sendable {
         let progress = Progress(style: progressStyle(options), sink: errorOutput)
         let what = isSelfTest ? "self-test" : "calling \(options.target ?? "an endpoint in this process")"
         progress.note(redactor.text(what))
+        if let proxyNote { progress.note(proxyNote) }
         let audio = if let given { given } else { try SpeechSample.load() }
         let plans = plans(options, audio: audio, key: key, isSelfTest: isSelfTest)
-        let interrupts = Interrupts()
+        let events: EventLog? =
+            if let ndjson = options.ndjson {
+                try EventLog(ndjson, standardOutput: output, redactor: redactor, began: began)
+            } else { nil }
+        events?.begin(options, startedAt: startedAt)
         let run = CallRun(placer: placer, timeout: options.timeout, interrupts: interrupts.stream)
-        let outcome = await run.run(plans, progress: progress)
+        let outcome = await run.run(plans, progress: progress, events: events)
         progress.finish()
 
         let elapsed = ContinuousClock.now - began
         let report = ReportBuilder(options: options, isSelfTest: isSelfTest).report(
             outcome, startedAt: startedAt, elapsed: elapsed)
         try write(report, options, redactor)
+        try events?.end(report)
         let code = ExitCode.of(report, failOnWarn: options.failOnWarn)
         // A single call that never was has nothing to show but its error.
         if !isSelfTest, report.abort == nil, let failure = outcome.results.first?.failure,
@@ -84,8 +94,9 @@ struct ProbeRunner: Sendable {
             name: "call", target: options.target, preference: options.preference, impairment: options.impairment,
             seed: options.seed ?? UInt64.random(in: .min ... .max), audio: audio,
             duration: options.duration ?? (isSelfTest ? SelfTest.defaultDuration : length + tail), key: key,
-            caFile: options.caFile, insecure: options.insecure, family: options.family, bind: options.bind,
-            proxy: options.proxy, proxyIsExplicit: options.proxyIsExplicit, keepsRecording: options.record != nil)
+            caFile: options.caFile, insecure: options.insecure, family: options.family,
+            bind: options.bind.first.flatMap { IPAddress($0) },
+            keepsRecording: options.record != nil)
         guard isSelfTest else { return [plan] }
         return SelfTest.cases.map { testCase in
             var plan = plan
@@ -111,15 +122,7 @@ struct ProbeRunner: Sendable {
             case .file(let path): try OutputFile.write(Array(text.utf8), path: path)
             }
         }
-        if let ndjson = options.ndjson {
-            let lines = report.calls.map { redactor.json($0.json).text(indented: false) + "\n" }.joined()
-            switch ndjson {
-            case .standardOutput:
-                output(lines)
-                textIsWanted = false
-            case .file(let path): try OutputFile.write(Array(lines.utf8), path: path)
-            }
-        }
+        if options.ndjson == .standardOutput { textIsWanted = false }
         let nothingToShow = !report.isSelfTest && report.abort == nil && !report.calls.contains(where: \.wasActive)
         if textIsWanted, !nothingToShow {
             let useColor = options.color && Console.outputIsTerminal
@@ -143,8 +146,8 @@ struct ProbeRunner: Sendable {
     // MARK: Serve
 
     private func serve(_ options: ProbeOptions) async throws(ProbeError) -> ExitCode {
-        let key = try KeyReader.read(options.key, environment: environment)
         let interrupts = Interrupts()
+        let key = try KeyReader.read(options.key, environment: environment)
         let server = server
         let output = output
         let failure = await withTaskGroup(of: ProbeError?.self) { group in

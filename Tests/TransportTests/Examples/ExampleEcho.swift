@@ -3,7 +3,7 @@ import Transport
 /// Listens and echoes every call until the endpoint is stopped.
 func startEcho(bind: String) throws -> AgentEndpoint {
     var configuration = EndpointConfiguration()
-    configuration.bind = bind
+    configuration.listenAddresses = [bind]
     return try AgentEndpoint(configuration: configuration) { call in
         var block = [Int16](repeating: 0, count: 960)
         while call.snapshot.state != .ended {

@@ -45,6 +45,70 @@ import Testing
         #expect(client.isFinished && server.isFinished)
     }
 
+    /// What a browser sends whose page offers `new WebSocket(url, ["graine.call.v1", "graine.key.…"])`.
+    static func pageRequest(key: String, nonce: String = UpgradeTests.nonce) -> [UInt8] {
+        let lines = [
+            "GET /call HTTP/1.1", "Host: agent.example", "Connection: Upgrade", "Pragma: no-cache",
+            "Cache-Control: no-cache", "User-Agent: Mozilla/5.0", "Upgrade: websocket", "Origin: https://app.example",
+            "Sec-WebSocket-Version: 13", "Accept-Encoding: gzip, deflate, br", "Accept-Language: en",
+            "Sec-WebSocket-Key: \(nonce)",
+            "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits",
+            "Sec-WebSocket-Protocol: graine.call.v1, graine.key.\(Base64.encodeURL(Array(key.utf8)))",
+        ]
+        return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
+    }
+
+    @Test func aPagesKeyIsRefusedByCloseCodeBecauseItSeesNoStatus() throws {
+        let client = try LineEnd.client()
+        let server = LineEnd.server()
+        _ = client.output()
+        // Behind the request a text that nobody may take for a hello.
+        let request = Self.pageRequest(key: "wrong", nonce: client.line.webSocketKey)
+        server.receive(request + LineFixtures.bytes(hex: "818200000000") + [0x7B, 0x7D])
+        server.line.refuse(LineRefusal(status: 401, message: "the key is not known"), now: .zero)
+        server.drain()
+        #expect(server.seen.count == 1, "neither opened nor text: \(server.seen)")
+        let answer = server.output()
+        let text = String(decoding: answer, as: UTF8.self)
+        #expect(text.hasPrefix("HTTP/1.1 101 ") && text.contains("Sec-WebSocket-Protocol: graine.call.v1\r\n"))
+        #expect(!text.contains("graine.key") && !text.contains("wrong"))
+        client.receive(answer)
+        #expect(
+            client.seen == [
+                .opened, .text(#"{"type":"transport.error","code":"invalid_key","message":"the key is not known"}"#),
+                .closed(4_401, "invalid_key"),
+            ])
+        server.receive(client.output())
+        #expect(server.seen.last == .closed(4_401, "") && server.isFinished)
+    }
+
+    @Test func aRefusedPageThatNeverAnswersIsGoneAfterASecond() throws {
+        let server = LineEnd.server()
+        server.receive(Self.pageRequest(key: "wrong"))
+        server.line.refuse(LineRefusal(status: 401, message: "No."), now: .zero)
+        server.drain()
+        _ = server.output()
+        #expect(!server.isFinished && server.nextDeadline == LineFixtures.at(1_000))
+        server.line.handleTimeout(now: LineFixtures.at(1_000))
+        server.drain()
+        #expect(server.seen.last?.code == .some(1_006) && server.isFinished)
+    }
+
+    @Test func otherRefusalsOfAPageAndAKeyInAHeaderGetAStatus() throws {
+        for (request, refusal, status) in [
+            (Self.pageRequest(key: "right"), LineRefusal(status: 503, message: "Full."), "503"),
+            (try LineEnd.client(key: "wrong").output(), LineRefusal(status: 401, message: "No."), "401"),
+            (try LineEnd.client(key: nil).output(), LineRefusal(status: 401, message: "No."), "401"),
+        ] {
+            let server = LineEnd.server()
+            server.receive(request)
+            server.line.refuse(refusal, now: .zero)
+            server.drain()
+            #expect(String(decoding: server.output(), as: UTF8.self).hasPrefix("HTTP/1.1 \(status) "))
+            #expect(server.seen.last == .refused(refusal) && server.isFinished)
+        }
+    }
+
     @Test func refusalsBodyIsWaitedForOneSecondOrToTheEnd() throws {
         let start = "HTTP/1.1 503 x\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{\"mess"
         let late = try LineEnd.client()

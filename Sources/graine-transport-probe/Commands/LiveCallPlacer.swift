@@ -1,0 +1,170 @@
+internal import Foundation
+internal import ICELite
+internal import Transport
+internal import TransportLine
+internal import TransportRuntime
+
+/// Places calls with `TransportSession`: the product's own path, with the relay in front when there is an impairment.
+struct LiveCallPlacer: CallPlacing {
+    func place(
+        _ plan: CallPlan, tell: @escaping @Sendable (CallMoment) -> Void
+    ) async throws(ProbeError) -> CallResult {
+        // Lives as long as the call: an endpoint of our own when there is no target, a relay when something is impaired.
+        if plan.target != nil, let bind = plan.bind { try Self.checkOwn(bind) }
+        let site = try await CallSite(plan)
+        defer { site.close() }
+
+        var configuration = TransportConfiguration(url: site.url)
+        configuration.key = plan.key
+        configuration.pathDetour = site.pathDetour
+        configuration.lineDetour = site.lineDetour
+        configuration.addressFamily = plan.family
+        if plan.target != nil { configuration.localAddress = plan.bind }
+        configuration.callTransport = CallTransport(rawValue: plan.preference.rawValue) ?? .auto
+        configuration.trust =
+            if let file = site.caFile { .caFile(file) } else if plan.insecure { .insecure } else { .system }
+        configuration.callID = "call_" + UUID().uuidString.lowercased()
+        let session: TransportSession
+        do throws(TransportError) {
+            session = try TransportSession(configuration: configuration)
+            try session.start()
+        } catch {
+            throw .usage("\(error)")
+        }
+        let heard = await withTaskCancellationHandler {
+            await follow(session, plan, tell)
+        } onCancel: {
+            session.end()
+        }
+        let outcome = await session.outcome()
+        var result = CallResult(name: plan.name, preference: plan.preference)
+        result.fill(from: session.snapshot)
+        result.fill(from: outcome, session.snapshot.refusal)
+        if let heard, result.wasActive {
+            let said = plan.audio.prefix(Int(plan.duration * Double(RecordingResampler.callSampleRate)))
+            result.returned = await Self.compare(Array(said), heard)
+            result.recording = plan.keepsRecording ? heard : nil
+        }
+        return result
+    }
+
+    /// Follows the call to its end and hangs up when its time is over.
+    ///
+    /// - Returns: What was heard since active; nil if it never was.
+    private func follow(
+        _ session: TransportSession, _ plan: CallPlan, _ tell: @escaping @Sendable (CallMoment) -> Void
+    ) async -> [Int16]? {
+        var speech: Task<[Int16], Never>?
+        for await event in session.events {
+            switch event {
+            case .stateChanged(let state):
+                tell(.state(state.rawValue))
+                guard state == .active, speech == nil else { continue }
+                let pump = SpeechPump(capture: session.capture, playout: session.playout, audio: plan.audio)
+                speech = Task {
+                    let heard = await pump.run(for: .seconds(plan.duration))
+                    session.end()
+                    return heard
+                }
+            case .transportChanged(let kind, let fallback):
+                tell(.transport(kind.rawValue, reason: fallback?.reason.wire))
+            case .ended: speech?.cancel()
+            case .message: break
+            }
+        }
+        // The events end early when the command is cancelled; the call is being hung up then.
+        if Task.isCancelled { speech?.cancel() }
+        return await speech?.value
+    }
+
+    /// On a thread of its own: it takes a while, and the calls that still run beside this one pump their audio on the pool.
+    private static func compare(_ said: [Int16], _ heard: [Int16]) async -> ReturnedAudio {
+        await withCheckedContinuation { done in
+            Thread.detachNewThread { done.resume(returning: ReturnedAudio(original: said, returned: heard)) }
+        }
+    }
+
+    /// - Throws: `resource` when this machine does not have `address`.
+    private static func checkOwn(_ address: IPAddress) throws(ProbeError) {
+        do throws(SocketError) {
+            try UDPSocket.open(bind: SocketAddress(ip: address, port: 0)).close()
+        } catch {
+            throw .resource("--bind: \(error)")
+        }
+    }
+}
+
+extension CallResult {
+    fileprivate mutating func fill(from snapshot: TransportSnapshot) {
+        state = snapshot.state.rawValue
+        transport = snapshot.transport.flatMap { Transport(rawValue: $0.rawValue) }
+        fallback = snapshot.fallback.map {
+            Fallback(
+                reason: $0.reason.wire, stage: $0.stage.rawValue, elapsedMilliseconds: $0.elapsed.milliseconds,
+                detail: $0.detail)
+        }
+        let times = snapshot.setup
+        setup.dns = times.resolved?.milliseconds
+        setup.tcp = times.connected?.milliseconds
+        setup.tls = times.secured?.milliseconds
+        setup.upgrade = times.upgraded?.milliseconds
+        setup.hello = times.hello?.milliseconds
+        setup.welcome = times.welcome?.milliseconds
+        setup.firstCheck = times.firstCheck?.milliseconds
+        setup.ice = times.firstAnswer?.milliseconds
+        setup.dtls = times.keys?.milliseconds
+        setup.firstAudio = times.firstAudio?.milliseconds
+        setup.active = times.active?.milliseconds
+        if let hello = setup.hello, let audio = setup.firstAudio { setup.offerToFirstAudio = audio - hello }
+        fillMedia(from: snapshot)
+    }
+
+    private mutating func fillMedia(from snapshot: TransportSnapshot) {
+        let audio = snapshot.audio
+        media.sent = Int(audio.packetsSent)
+        media.received = Int(audio.packetsReceived)
+        media.lost = Int(audio.packetsLost)
+        media.duplicate = Int(audio.duplicates)
+        media.jitter = audio.jitter * 1_000
+        if audio.totalSamplesReceived > 0 {
+            let concealed = audio.concealedSamples - audio.silentConcealedSamples
+            media.concealedPercent = Double(concealed) * 100 / Double(audio.totalSamplesReceived)
+        }
+        guard let path = snapshot.path else { return }
+        bytesSent = path.bytesSent
+        bytesReceived = path.bytesReceived
+        setup.rtt = path.roundTrip?.milliseconds
+        ice = ICE()
+        ice?.local = path.localAddress?.description
+        ice?.remote = path.remoteAddress?.description
+        ice?.checksSent = path.checksSent
+        ice?.firstResponse = snapshot.setup.firstAnswer?.milliseconds
+        guard let version = path.dtlsVersion else { return }
+        dtls = DTLS()
+        dtls?.version = version
+        dtls?.cipher = path.dtlsCipher
+        dtls?.srtpProfile = path.srtpProfile
+        dtls?.role = "client"
+        dtls?.retransmits = path.dtlsRetransmissions
+        dtls?.helloInOffer = false
+    }
+
+    /// A call that never connected is a failure: refused, unreachable, or without any path.
+    fileprivate mutating func fill(from outcome: CallOutcome, _ refusal: LineRefusal?) {
+        switch outcome {
+        case .failed(let message):
+            self.outcome = ["outcome": "failed", "reason": .null, "error": .string(message)]
+            failureCode = refusal?.code.rawValue ?? "no_path"
+            failure =
+                switch refusal?.code {
+                case .network: .unreachable(refusal?.message ?? message)
+                case nil: .noPath(message)
+                default: .refused(message)
+                }
+        case .ended(.local): self.outcome = ["outcome": "ended", "reason": "local", "error": .null]
+        case .ended(.remote): self.outcome = ["outcome": "ended", "reason": "remote", "error": .null]
+        case .ended(.failed(let message)):
+            self.outcome = ["outcome": "ended", "reason": "failed", "error": .string(message)]
+        }
+    }
+}
