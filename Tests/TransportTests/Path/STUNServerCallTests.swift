@@ -9,9 +9,9 @@ import Transport
     func asks() async throws {
         try await withLoop { loop in
             let asked = Happenings<Int>()
-            let pool = PacketPool(size: 8)
             let socket = Box(try UDPSocket.open(bind: SocketAddress(ip: .loopbackV4, port: 0)))
             await loop.run {
+                let pool = PacketPool(size: 8)
                 try? loop.register(socket.value.fd, interest: .readable) { _ in
                     socket.value.receive(into: pool) { packet, _, _ in
                         if STUNMessage.isSTUN(packet.bytes) { asked.add(packet.count) }
