@@ -30,17 +30,18 @@ extension ClientDriver {
 
     /// Closes the sockets whose address is gone and opens those that are missing.
     private func updateSockets(_ addresses: [NetworkInterfaces.Address]) {
-        let chosen: [NetworkInterfaces.Address]
+        let chosen: [IPAddress]
         if let asked = settings.origin.address {
-            chosen = Array(addresses.filter { $0.ip == asked }.prefix(1))
+            // Used as it is: 127.0.0.3 is an address of this machine, and no interface names it.
+            chosen = [asked]
         } else {
-            chosen = NetworkInterfaces.selection(
-                from: addresses.filter { settings.origin.allows($0.ip.family) }, isLoopback: isLoopback,
-                open: Set(sockets.map(\.localAddress.ip)))
+            let usable = addresses.filter { settings.origin.allows($0.ip.family) }
+            let open = Set(sockets.map(\.localAddress.ip))
+            chosen = NetworkInterfaces.selection(from: usable, isLoopback: isLoopback, open: open).map(\.ip)
         }
-        for socket in sockets where !chosen.contains(where: { $0.ip == socket.localAddress.ip }) { close(socket) }
-        sockets = chosen.compactMap { address in
-            sockets.first { $0.fd >= 0 && $0.localAddress.ip == address.ip } ?? open(address.ip)
+        for socket in sockets where !chosen.contains(socket.localAddress.ip) { close(socket) }
+        sockets = chosen.compactMap { ip in
+            sockets.first { $0.fd >= 0 && $0.localAddress.ip == ip } ?? open(ip)
         }
     }
 
