@@ -5,8 +5,10 @@
 #include "CLinux.h"
 
 #include <errno.h>
-#include <malloc.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -332,6 +334,52 @@ int64_t clinux_boot_nanoseconds(void) {
     struct timespec time;
     clock_gettime(CLOCK_BOOTTIME, &time);
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* MARK: routing news */
+
+int clinux_netlink_open(void) {
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, NETLINK_ROUTE);
+    if (fd < 0) return -errno;
+    struct sockaddr_nl address = {
+        .nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR};
+    if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0) return fd;
+    int error = errno;
+    close(fd);
+    return -error;
+}
+
+int clinux_netlink_dump(int fd, int addresses, uint32_t sequence) {
+    struct {
+        struct nlmsghdr header;
+        /* Long enough for both kinds; its first byte is the family, 0 for all. */
+        struct ifinfomsg body;
+    } request = {
+        .header = {
+            .nlmsg_len = addresses ? NLMSG_LENGTH(sizeof(struct ifaddrmsg)) : NLMSG_LENGTH(sizeof(struct ifinfomsg)),
+            .nlmsg_type = addresses ? RTM_GETADDR : RTM_GETLINK,
+            .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
+            .nlmsg_seq = sequence,
+        }};
+    struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
+    ssize_t sent = sendto(
+        fd, &request, request.header.nlmsg_len, MSG_DONTWAIT, (struct sockaddr *)&kernel, sizeof kernel);
+    return sent < 0 ? -errno : 0;
+}
+
+ssize_t clinux_netlink_receive(int fd, void *bytes, size_t count) {
+    for (;;) {
+        struct sockaddr_nl from = {0};
+        struct iovec buffer = {.iov_base = bytes, .iov_len = count};
+        struct msghdr header = {.msg_name = &from, .msg_namelen = sizeof from, .msg_iov = &buffer, .msg_iovlen = 1};
+        ssize_t received = recvmsg(fd, &header, MSG_DONTWAIT);
+        if (received < 0) {
+            if (errno == EINTR) continue;
+            return -errno;
+        }
+        if (from.nl_pid != 0) continue;
+        return header.msg_flags & MSG_TRUNC ? -EMSGSIZE : received;
+    }
 }
 
 size_t clinux_heap_used(void) {

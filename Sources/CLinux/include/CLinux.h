@@ -90,6 +90,15 @@ typedef struct clinux_socket_error {
 /* 1 when it read an entry of the error queue, 0 when there is none. */
 int clinux_read_error(int fd, clinux_socket_error *out);
 
+/* Routing news: rtnetlink(7) */
+/* A non-blocking socket that is told when links and addresses change. */
+int clinux_netlink_open(void);
+/* Asks for all links (addresses 0) or all addresses (1); the answers carry sequence. */
+int clinux_netlink_dump(int fd, int addresses, uint32_t sequence);
+/* The kernel's next datagram, or a negative errno: -ENOBUFS when some were lost, -EMSGSIZE when it did not fit. What
+ * others than the kernel send is skipped. */
+ssize_t clinux_netlink_receive(int fd, void *bytes, size_t count);
+
 /* Bytes allocated and not freed, mapped blocks included, over all arenas. The corresponding C function is `mallinfo2`. */
 size_t clinux_heap_used(void);
 /* Bytes the allocator has from the system, used or free, mapped blocks included. */

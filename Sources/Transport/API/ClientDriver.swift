@@ -38,6 +38,12 @@ final class ClientDriver: @unchecked Sendable {
             call.isStandard = configuration.callAudio == .standard
             call.recovery = configuration.recoveryPolicy
             call.limits = configuration.limits
+            for url in configuration.stunServers {
+                guard let server = STUNServer(url: url) else {
+                    throw .invalidOptions("stunServers: \(url) is not stun:host[:port]")
+                }
+                call.stunServers.append(server)
+            }
             self.call = call
             switch configuration.trust {
             case .system: trust = .system
@@ -59,24 +65,29 @@ final class ClientDriver: @unchecked Sendable {
 
     /// Packets in hand at most; one call needs a handful.
     private static let poolSize = 128
-    /// UDP sockets a call opens at most.
-    private static let socketLimit = 8
     /// Room for the line's bytes on their way to the stream.
     private static let lineRoom = 16_384
     /// How often the snapshot is renewed while nothing happens.
     private static let snapshotInterval = Nanoseconds.milliseconds(100)
 
-    private let settings: Settings
+    let settings: Settings
     private let shared: CallShared
-    private let loop: EventLoop
+    let loop: EventLoop
     private let tls: TLSContext?
-    private let pool = PacketPool(size: poolSize)
-    private var call: ClientCall
-    private var stream: ByteStream?
-    private var sockets: [UDPSocket] = []
+    let pool = PacketPool(size: poolSize)
+    var call: ClientCall
+    var stream: ByteStream?
+    /// One for each interface and family, most preferred first.
+    var sockets: [UDPSocket] = []
+    var monitor: NetworkMonitor?
+    /// The peer is on this machine: loopback addresses are used, and only they.
+    var isLoopback = false
+    var lookups: [STUNServer: Resolver] = [:]
+    /// Addresses that no socket could be opened on.
+    var socketFailures = 0
     private var timer: TimerID?
     private var lineBytes: [UInt8] = []
-    private var detours: [SocketAddress: SocketAddress] = [:]
+    var detours: [SocketAddress: SocketAddress] = [:]
     private var startedAt = Instant.zero
     private var snapshotAt = Instant.zero
     private var isFinished = false
@@ -143,6 +154,9 @@ final class ClientDriver: @unchecked Sendable {
         }
         call.start(now: now)
         let url = settings.call.url
+        if call.offersMediaPath {
+            watchNetwork(isLoopback: (settings.lineDetour?.target.ip ?? url.literal)?.unmapped.isLoopback == true)
+        }
         let stream = ByteStream.connect(
             host: settings.lineDetour?.relay.ip.description ?? url.host,
             port: settings.lineDetour?.relay.port ?? url.port,
@@ -168,7 +182,7 @@ final class ClientDriver: @unchecked Sendable {
         call.timings.resolved = timing.resolved
         call.timings.connected = timing.connected
         call.timings.tlsDone = timing.secured
-        if call.offersMediaPath { openSockets() }
+        setLoopback((settings.lineDetour?.target ?? stream?.remoteAddress)?.ip.unmapped.isLoopback == true)
         call.lineConnected(localAddresses: sockets.map(\.localAddress), now: loop.now)
         drain()
     }
@@ -184,73 +198,8 @@ final class ClientDriver: @unchecked Sendable {
         drain()
     }
 
-    /// One socket for each local address; loopback only towards a loopback peer (RFC 8445 §5.1.1.1).
-    private func openSockets() {
-        let peer = settings.lineDetour?.target ?? stream?.remoteAddress
-        let isLoopback = peer?.ip.unmapped.isLoopback == true
-        let usable = NetworkInterfaces.all().filter {
-            $0.isLoopback == isLoopback && !$0.ip.isLinkLocal && settings.origin.allows($0.ip.family)
-        }
-        let addresses = settings.origin.address.map { [$0] } ?? usable.map(\.ip)
-        for address in addresses.prefix(Self.socketLimit) {
-            guard let socket = try? UDPSocket.open(bind: SocketAddress(ip: address, port: 0)) else { continue }
-            do throws(SocketError) {
-                try loop.register(socket.fd, interest: .readable) { [unowned self] readiness in
-                    if readiness.contains(.error) { drainErrors(of: socket) }
-                    // What the errors decided may have closed the path and its sockets.
-                    if sockets.contains(where: { $0 === socket }) { receive(from: socket) }
-                }
-                sockets.append(socket)
-            } catch {
-                socket.close()
-            }
-        }
-    }
-
-    private func receive(from socket: UDPSocket) {
-        let now = loop.now
-        while socket.receive(
-            into: pool,
-            { packet, remote, _ in
-                var packet = packet
-                let path = NetworkPath(local: socket.localAddress, remote: original(remote))
-                call.receive(&packet, path: path, now: now)
-            }) == UDPSocket.batchLimit
-        {}
-        drain()
-    }
-
-    private func drainErrors(of socket: UDPSocket) {
-        let now = loop.now
-        socket.drainErrors { error in
-            guard let destination = error.destination else { return }
-            call.sendFailed(
-                path: NetworkPath(local: socket.localAddress, remote: original(destination)),
-                failure: ICESendFailure(
-                    errno: error.errno, icmpType: error.isLocal ? nil : error.icmpType,
-                    icmpCode: error.isLocal ? nil : error.icmpCode, reporter: error.reporter),
-                now: now)
-        }
-        drain()
-    }
-
-    /// The address the peer signalled, for one that a detour stands in for.
-    private func original(_ address: SocketAddress) -> SocketAddress {
-        guard settings.pathDetour != nil else { return address }
-        return detours.first { $0.value == address }?.key ?? address
-    }
-
-    /// Where datagrams for `address` really go.
-    private func detour(_ address: SocketAddress) -> SocketAddress {
-        guard let pathDetour = settings.pathDetour else { return address }
-        if let known = detours[address] { return known }
-        let detour = pathDetour(address) ?? address
-        detours[address] = detour
-        return detour
-    }
-
     /// Carries out all the call wants, then arms the timer. Not entered twice: what a callback adds is drained by the outer one.
-    private func drain() {
+    func drain() {
         guard !isDraining, !isFinished else { return }
         isDraining = true
         let now = loop.now
@@ -264,7 +213,7 @@ final class ClientDriver: @unchecked Sendable {
         if let timer { _ = loop.arm(timer, at: call.nextDeadline) }
     }
 
-    private func sendDatagrams(now: Instant) {
+    func sendDatagrams(now: Instant) {
         while var packet = pool.take() {
             guard let transmit = call.pollTransmit(into: &packet, now: now) else { return }
             guard let socket = sockets.first(where: { $0.localAddress == transmit.path.local }) else { continue }
@@ -294,6 +243,7 @@ final class ClientDriver: @unchecked Sendable {
             if state != .ended { tell(.stateChanged(state), now: now) }
         case .transportChanged(let kind, let fallback): tell(.transportChanged(kind, fallback), now: now)
         case .message(let bytes): shared.yield(.message(bytes))
+        case .resolve(let server): resolve(server, now: now)
         case .pathClosed: closeSockets(now: now)
         case .ended(let outcome):
             updateSnapshot(now: now, isForced: true)
@@ -306,15 +256,6 @@ final class ClientDriver: @unchecked Sendable {
     private func tell(_ event: TransportEvent, now: Instant) {
         updateSnapshot(now: now, isForced: true)
         shared.yield(event)
-    }
-
-    private func closeSockets(now: Instant) {
-        sendDatagrams(now: now)
-        for socket in sockets {
-            loop.unregister(socket.fd)
-            socket.close()
-        }
-        sockets.removeAll()
     }
 
     private func finish() {

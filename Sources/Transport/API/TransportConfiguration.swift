@@ -37,6 +37,9 @@ public struct TransportConfiguration: Sendable {
     public var callAudio: CallAudio = .auto
     /// Whose certificate is accepted.
     public var trust: TLSTrust = .system
+    /// STUN servers that tell the call its addresses behind a NAT, as `stun:host[:port]`; those the server names come on top.
+    /// Eight at most are asked, and nothing waits for them.
+    public var stunServers: [String] = []
     /// What happens when an active media path is lost for good.
     public var recoveryPolicy: RecoveryPolicy = .continueOnWebSocket
     /// Budgets and bounds.

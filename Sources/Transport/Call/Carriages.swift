@@ -79,19 +79,16 @@ struct Carriages: ~Copyable {
         try path?.setRemote(remote, now: now)
     }
 
-    mutating func addRemoteCandidate(_ candidate: ICECandidate, now: Instant) {
-        path?.addRemoteCandidate(candidate, now: now)
-    }
-
-    mutating func remoteEndOfCandidates(now: Instant) { path?.remoteEndOfCandidates(now: now) }
-
-    /// What the path can tell of itself; nil without one.
-    var evidence: PathEvidence? {
+    /// Reads something of the path; nil without one.
+    func readPath<Value>(_ body: (borrowing MediaPath) -> Value) -> Value? {
         switch path {
-        case .some(let path): path.evidence
+        case .some(let path): body(path)
         case .none: nil
         }
     }
+
+    /// What the path can tell of itself; nil without one.
+    var evidence: PathEvidence? { readPath { $0.evidence } }
 
     /// Bytes of texts that wait for the line.
     var queuedLineBytes: Int {
@@ -201,19 +198,10 @@ struct Carriages: ~Copyable {
     // MARK: Out
 
     /// The path has keys and may carry media.
-    var isPathSecured: Bool {
-        switch path {
-        case .some(let path): path.isSecured
-        case .none: false
-        }
-    }
+    var isPathSecured: Bool { readPath { $0.isSecured } ?? false }
 
-    private var selectedPath: NetworkPath? {
-        switch path {
-        case .some(let path): path.selectedPath
-        case .none: nil
-        }
-    }
+    /// The path has keys and somewhere to send to.
+    private var hasDestination: Bool { readPath { $0.hasDestination } ?? false }
 
     /// Where audio goes now; nil while nothing may be sent.
     private var sendsOn: TransportKind? {
@@ -239,10 +227,7 @@ struct Carriages: ~Copyable {
             switch kind {
             case .websocket:
                 line?.sendBinary(packet.bytes)
-            case .webrtc:
-                if let target = selectedPath, path?.protectRTP(&packet) == true {
-                    return Transmit(path: target, byteCount: packet.count)
-                }
+            case .webrtc: if let transmit = path?.sendRTP(&packet, now: now) { return transmit }
             }
             packet.count = 0
         }
@@ -250,13 +235,9 @@ struct Carriages: ~Copyable {
     }
 
     private mutating func pollReport(into packet: inout Packet, now: Instant) -> Transmit? {
-        guard now >= rtcp.nextDeadline, let target = selectedPath, isPathSecured else { return nil }
+        guard now >= rtcp.nextDeadline, hasDestination else { return nil }
         guard Self.writeReport(&media, &rtcp, into: &packet, now: now) else { return nil }
-        guard path?.protectRTCP(&packet) == true else {
-            packet.count = 0
-            return nil
-        }
-        return Transmit(path: target, byteCount: packet.count)
+        return path?.sendRTCP(&packet, now: now) ?? nil
     }
 
     // A closure cannot capture parts of a noncopyable value: these take them apart first.
@@ -280,11 +261,8 @@ struct Carriages: ~Copyable {
         case .some(let line): deadline = min(deadline, line.nextDeadline)
         case .none: break
         }
-        switch path {
-        case .some(let path): deadline = min(deadline, path.nextDeadline)
-        case .none: break
-        }
-        if isPathSecured, selectedPath != nil { deadline = min(deadline, rtcp.nextDeadline) }
+        deadline = min(deadline, readPath { $0.nextDeadline } ?? .never)
+        if hasDestination { deadline = min(deadline, rtcp.nextDeadline) }
         return deadline
     }
 

@@ -13,6 +13,8 @@ package struct ClientCallConfiguration: Sendable {
     package var isStandard = false
     package var recovery = RecoveryPolicy.continueOnWebSocket
     package var limits = TransportLimits()
+    /// STUN servers to ask beside those of welcome.
+    package var stunServers: [STUNServer] = []
 
     package init(url: CallLineURL, key: String?, callID: String) {
         self.url = url
@@ -32,6 +34,8 @@ package struct ClientCall: ~Copyable {
         case transportChanged(TransportKind, TransportFallback?)
         /// An application's message: one JSON object, byte for byte.
         case message([UInt8])
+        /// The addresses of this server are wanted: answer with `serverResolved`.
+        case resolve(STUNServer)
         /// The UDP sockets are not needed any more once what is queued has gone out.
         case pathClosed
         case ended(CallOutcome)
@@ -44,8 +48,10 @@ package struct ClientCall: ~Copyable {
     let ssrc: SSRC
     var policy: ClientPolicy
     var carriages: Carriages
-    var offer: String?
+    /// What our description says; of the generation of credentials in use.
     var localMedia: LocalMedia?
+    var restarting: RestartInProgress?
+    var gathering = CallGathering()
     var events: [Event] = []
     var reported = TransportState.idle
 
@@ -54,7 +60,9 @@ package struct ClientCall: ~Copyable {
     /// When the call reached its stages.
     package var timings = SetupInstants()
     /// Messages of the peer's that were ignored, and why nothing else came of them.
-    package private(set) var ignoredMessages = 0
+    package internal(set) var ignoredMessages = 0
+    /// Restarts that found no answer, or no pair, in time.
+    package internal(set) var restartsAbandoned = 0
 
     /// - Parameters:
     ///   - certificate: nil where this machine cannot make one: then there is no media path.
@@ -92,6 +100,7 @@ extension ClientCall {
     package mutating func start(now: Instant) {
         timings.started = now
         policy.start(now: now)
+        wantServers(configuration.stunServers)
         settle(now: now)
     }
 
@@ -166,6 +175,7 @@ extension ClientCall {
 
     package mutating func handleTimeout(now: Instant) {
         carriages.handleTimeout(now: now)
+        abandonLateRestart(now: now)
         policy.handleTimeout(now: now)
         settle(now: now)
     }
@@ -184,33 +194,14 @@ extension ClientCall {
 
     package mutating func pollEvent() -> Event? { events.isEmpty ? nil : events.removeFirst() }
 
-    package var nextDeadline: Instant { min(policy.nextDeadline, carriages.nextDeadline) }
+    package var nextDeadline: Instant {
+        min(policy.nextDeadline, carriages.nextDeadline, restarting?.until ?? .never)
+    }
 }
 
 // MARK: - Inside
 
 extension ClientCall {
-    mutating func makeOffer(_ addresses: [SocketAddress], now: Instant) {
-        guard let certificate else { return }
-        let credentials = ICECredentials.random(using: &randomness)
-        var path = MediaPath(
-            controlling: credentials, certificate: certificate, localSSRC: ssrc.rawValue, limits: limits,
-            randomness: randomness.split("ice"))
-        var media = LocalMedia(
-            ufrag: credentials.ufrag, password: credentials.password, isLite: false,
-            fingerprint: certificate.fingerprint.attribute, ssrc: ssrc, cname: String(ssrc.rawValue, radix: 36),
-            sessionID: randomness.next() >> 2)
-        for address in addresses {
-            if let candidate = path.addLocalCandidate(address, now: now) {
-                media.candidates.append(candidate.attribute)
-            }
-        }
-        media.endOfCandidates = true
-        localMedia = media
-        offer = SessionDescription.makeOffer(media)
-        carriages.path = consume path
-    }
-
     mutating func sendHello(now: Instant) {
         var hello = ControlMessage.Hello(callID: configuration.callID)
         hello.preference = configuration.wanted.rawValue
@@ -218,7 +209,7 @@ extension ClientCall {
         hello.client = ControlMessage.ClientDescription(sdk: "graine-transport", version: TransportVersion.current)
         hello.audio = ControlMessage.AudioDescription(opus: .defaultOpus, ssrc: ssrc)
         hello.livenessMilliseconds = 100
-        hello.webrtc = offer.map { ControlMessage.WebRTC(sdp: $0) }
+        hello.webrtc = localMedia.map { ControlMessage.WebRTC(sdp: SessionDescription.makeOffer(describing($0))) }
         send(.hello(hello))
         timings.hello = now
         policy.helloSent(now: now)
@@ -230,6 +221,7 @@ extension ClientCall {
     mutating func settle(now: Instant) {
         pumpLine(now: now)
         pumpPath(now: now)
+        sayEndOfCandidates()
         applyEffects(now: now)
         // Closing a line that was not open yet has made its last event at once.
         pumpLine(now: now)
@@ -293,18 +285,17 @@ extension ClientCall {
     mutating func handle(_ message: ControlMessage, now: Instant) {
         switch message {
         case .welcome(let welcome): handle(welcome, now: now)
-        case .candidate(let candidate):
-            guard let text = candidate.candidate else { return carriages.remoteEndOfCandidates(now: now) }
-            guard let parsed = try? ICECandidate(parsing: text) else { return }
-            carriages.addRemoteCandidate(parsed, now: now)
+        case .candidate(let candidate): handle(candidate, now: now)
+        case .restarted(let answer): handle(restarted: answer, now: now)
+        case .restartNeeded: if !restart(now: now) { ignoredMessages += 1 }
+        case .check: carriages.path?.checkNow(now: now)
         case .selected(let selected):
             policy.acknowledged(epoch: Int(selected.epoch), heard: selected.heard, now: now)
         case .fallback(let request):
             policy.serverRequestedWebSocket(
                 word: [request.word, request.detail].filter { !$0.isEmpty }.joined(separator: ": "), now: now)
         case .bye(let bye): policy.byeReceived(isFailure: bye.by == "failure", message: bye.message, now: now)
-        case .error, .hello, .select, .dtls, .bridge, .restart, .restarted, .restartNeeded, .check, .flush, .flushed,
-            .mark, .marked, .ack:
+        case .error, .hello, .select, .dtls, .bridge, .restart, .flush, .flushed, .mark, .marked, .ack:
             ignoredMessages += 1
         }
     }
@@ -313,7 +304,9 @@ extension ClientCall {
         guard timings.welcome == nil, state == .connecting else { return ignoredMessages += 1 }
         timings.welcome = now
         if let payloadType = welcome.audio?.opusPayloadType { carriages.media.setPayloadType(payloadType) }
-        policy.welcomed(applyAnswer(welcome, now: now), now: now)
+        let worth = applyAnswer(welcome, now: now)
+        if worth == .answer { wantServers(welcome.iceServers.flatMap(\.urls).compactMap(STUNServer.init(url:))) }
+        policy.welcomed(worth, now: now)
     }
 
     /// Starts the media path by welcome's answer, and says what the answer is worth.
@@ -340,7 +333,9 @@ extension ClientCall {
                 timings.secured = now
                 if carriages.takeParkedMedia(now: now) { heard(on: .webrtc, now: now) }
             case .closedByPeer: policy.pathClosedByPeer(now: now)
-            case .selected: break
+            case .candidateFound(let candidate): trickle(candidate)
+            case .restarted: restartSucceeded()
+            case .selected, .selectedPathLost, .checkWanted, .ufragsChanged: break
             }
         }
         guard carriages.path != nil, let evidence = carriages.evidence else { return }

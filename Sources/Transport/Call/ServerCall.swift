@@ -12,6 +12,8 @@ package struct ServerCallConfiguration: Sendable {
     package var declineWord: String?
     /// Addresses the answer announces: where the endpoint's UDP socket is reached.
     package var announced: [SocketAddress] = []
+    /// The endpoint settles `admissionWanted`; else every tuple is admitted.
+    package var asksForAdmission = false
 
     package init() {}
 }
@@ -29,6 +31,8 @@ package struct ServerCall: ~Copyable {
         case stateChanged(TransportState)
         case transportChanged(TransportKind, TransportFallback?)
         case message([UInt8])
+        /// `localUfrags` has changed: checks come for them now.
+        case ufragsChanged
         case ended(CallOutcome)
     }
 
@@ -45,8 +49,8 @@ package struct ServerCall: ~Copyable {
     var events: [Event] = []
     var reported = TransportState.connecting
 
-    /// The local username fragment, by which the endpoint finds the call of a first check; nil without a media path.
-    package private(set) var localUfrag: String?
+    /// What our answer says; of the newest generation of credentials. Nil without a media path.
+    var localMedia: LocalMedia?
     /// Messages of the client's that were ignored.
     package var ignoredMessages = 0
 
@@ -196,9 +200,11 @@ extension ServerCall {
             let answer = try SessionDescription.makeAnswer(to: offer, local)
             carriages.path = try MediaPath(
                 lite: credentials, remote: RemotePathDescription(offer), certificate: certificate,
-                localSSRC: ssrc.rawValue, limits: limits, randomness: randomness.split("ice"), now: now)
+                localSSRC: ssrc.rawValue, limits: limits, randomness: randomness.split("ice"),
+                asksForAdmission: configuration.asksForAdmission, now: now)
             carriages.media.setPayloadType(offer.opusPayloadType)
-            localUfrag = credentials.ufrag
+            localMedia = local
+            events.append(.ufragsChanged)
             welcome.webrtc = ControlMessage.WebRTC(sdp: answer)
         } catch {
             welcome.webrtcDeclined = ControlMessage.Declined(word: "offer_invalid", detail: "\(error)")
@@ -276,8 +282,8 @@ extension ServerCall {
         case .bye(let bye): policy.byeReceived(isFailure: bye.by == "failure", message: bye.message, now: now)
         // A lite end needs no candidates of the peer's: its checks bring them.
         case .candidate: break
-        case .welcome, .selected, .fallback, .error, .dtls, .bridge, .restart, .restarted, .restartNeeded, .check,
-            .flush,
+        case .restart(let restart): answer(restart, now: now)
+        case .welcome, .selected, .fallback, .error, .dtls, .bridge, .restarted, .restartNeeded, .check, .flush,
             .flushed, .mark, .marked, .ack:
             ignoredMessages += 1
         }
@@ -289,7 +295,9 @@ extension ServerCall {
             case .secured:
                 if carriages.takeParkedMedia(now: now) { policy.heard(on: .webrtc, now: now) }
             case .closedByPeer: policy.pathClosedByPeer(now: now)
-            case .selected: break
+            case .checkWanted: send(.check)
+            case .ufragsChanged: events.append(.ufragsChanged)
+            case .selected, .restarted, .selectedPathLost, .candidateFound: break
             }
         }
         if carriages.evidence?.isLost == true { policy.pathLost(now: now) }

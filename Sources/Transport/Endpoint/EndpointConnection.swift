@@ -16,6 +16,7 @@ final class EndpointConnection: @unchecked Sendable {
     private var timer: TimerID?
     private var lineBytes: [UInt8] = []
     private var paths: [NetworkPath] = []
+    private var ufrags: [String] = []
     private var takenID: String?
     private var agent: AgentCall?
     private let received: PCMRing
@@ -35,6 +36,7 @@ final class EndpointConnection: @unchecked Sendable {
         configuration.limits = driver.configuration.limits
         configuration.isStandard = driver.configuration.callAudio == .standard
         configuration.declineWord = driver.configuration.declineOffersWith
+        configuration.asksForAdmission = true
         configuration.announced = driver.candidates(lineLocal: stream.localAddress)
         var randomness = Randomness.system
         let ssrc = SSRC.random(using: &randomness)
@@ -70,7 +72,11 @@ final class EndpointConnection: @unchecked Sendable {
 
     /// Takes a datagram; true when its tuple is the call's.
     func receive(_ packet: inout Packet, _ path: NetworkPath) -> Bool {
-        call.receive(&packet, path: path, now: driver.loop.now)
+        let now = driver.loop.now
+        call.receive(&packet, path: path, now: now)
+        if let wanted = call.admissionWanted {
+            call.settleAdmission(of: wanted, isAdmitted: driver.admits(wanted.remote.ip, now: now))
+        }
         drain()
         guard !isFinished, call.isAuthenticated(path) else { return false }
         if !paths.contains(path) {
@@ -79,6 +85,9 @@ final class EndpointConnection: @unchecked Sendable {
         }
         return true
     }
+
+    /// Whether `path` stays this call's, whatever checks another one: its media has just come from there.
+    func holds(_ path: NetworkPath) -> Bool { call.holds(path, now: driver.loop.now) }
 
     /// Ends at once: the endpoint goes away.
     func abort() {
@@ -137,6 +146,10 @@ final class EndpointConnection: @unchecked Sendable {
             updateSnapshot(now: now)
             agent?.shared.yield(.transportChanged(kind, fallback))
         case .message(let bytes): agent?.shared.yield(.message(bytes))
+        case .ufragsChanged:
+            driver.route(call.localUfrags, insteadOf: ufrags, to: self)
+            ufrags = call.localUfrags
+            if let ssrc = call.remoteSSRC { driver.route(ssrc: ssrc, to: self) }
         case .ended(let outcome):
             if let agent {
                 agent.shared.update(call.snapshot(startedAt: openedAt))
@@ -204,7 +217,6 @@ final class EndpointConnection: @unchecked Sendable {
             })
         self.agent = agent
         call.welcome(session: id, now: now)
-        if let ufrag = call.localUfrag { driver.route(ufrag, to: self) }
         let handler = driver.handler
         Task {
             await handler(agent)
@@ -217,6 +229,6 @@ final class EndpointConnection: @unchecked Sendable {
         isFinished = true
         if let timer { driver.loop.cancel(timer) }
         timer = nil
-        driver.remove(self, callID: takenID, ufrag: call.localUfrag, paths: paths)
+        driver.remove(self, callID: takenID, ufrags: ufrags, ssrc: call.remoteSSRC, paths: paths)
     }
 }

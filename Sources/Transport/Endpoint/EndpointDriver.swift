@@ -29,6 +29,9 @@ final class EndpointDriver: @unchecked Sendable {
     private var connections: [ObjectIdentifier: EndpointConnection] = [:]
     private var byUfrag: [STUNUsernameFragment: EndpointConnection] = [:]
     private var byPath: [NetworkPath: EndpointConnection] = [:]
+    /// Finds the call of media that comes from an address it has not shown yet.
+    private var bySSRC: [UInt32: EndpointConnection] = [:]
+    private var unconfirmed = UnconfirmedDestinations()
     private var liveIDs: Set<String> = []
     private var endedIDs: [(id: String, at: Instant)] = []
     private let count = Atomic<Int>(0)
@@ -169,20 +172,36 @@ final class EndpointDriver: @unchecked Sendable {
         return liveIDs.insert(id).inserted
     }
 
-    /// The call's media path exists: checks find it by its username fragment.
-    func route(_ ufrag: String, to connection: EndpointConnection) {
-        if let fragment = STUNUsernameFragment(ufrag) { byUfrag[fragment] = connection }
+    /// Checks find the call by its username fragments, one or two: these take the place of those.
+    func route(_ ufrags: [String], insteadOf old: [String], to connection: EndpointConnection) {
+        for ufrag in old where !ufrags.contains(ufrag) {
+            if let fragment = STUNUsernameFragment(ufrag) { byUfrag[fragment] = nil }
+        }
+        for ufrag in ufrags {
+            if let fragment = STUNUsernameFragment(ufrag) { byUfrag[fragment] = connection }
+        }
     }
 
+    /// Media with this SSRC, from an address that is no call's, is tried with the call. Who has it first keeps it.
+    func route(ssrc: UInt32, to connection: EndpointConnection) {
+        if bySSRC[ssrc] == nil { bySSRC[ssrc] = connection }
+    }
+
+    /// Whether a call may send to an address that has not shown that it receives: all calls together count.
+    func admits(_ ip: IPAddress, now: Instant) -> Bool { unconfirmed.admit(ip, now: now) }
+
     /// A connection is over.
-    func remove(_ connection: EndpointConnection, callID: String?, ufrag: String?, paths: [NetworkPath]) {
+    func remove(
+        _ connection: EndpointConnection, callID: String?, ufrags: [String], ssrc: UInt32?, paths: [NetworkPath]
+    ) {
         guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
         count.store(connections.count, ordering: .relaxed)
         if let callID, liveIDs.remove(callID) != nil {
             if endedIDs.count >= Self.endedIDLimit { endedIDs.removeFirst() }
             endedIDs.append((callID, loop.now))
         }
-        if let ufrag, let fragment = STUNUsernameFragment(ufrag) { byUfrag[fragment] = nil }
+        route([], insteadOf: ufrags, to: connection)
+        if let ssrc, bySSRC[ssrc] === connection { bySSRC[ssrc] = nil }
         for path in paths where byPath[path] === connection { byPath[path] = nil }
     }
 
@@ -201,12 +220,17 @@ final class EndpointDriver: @unchecked Sendable {
         var connection = byPath[path]
         if STUNMessage.isSTUN(packet.bytes), let fragment = stunUsernameFragment(of: packet.bytes) {
             connection = byUfrag[fragment]
+        } else if connection == nil, let ssrc = MediaPath.senderSSRC(of: packet.bytes) {
+            connection = bySSRC[ssrc]
         }
         guard let connection else {
             strayDatagrams += 1
             return
         }
-        if connection.receive(&packet, path), byPath[path] !== connection { byPath[path] = connection }
+        guard connection.receive(&packet, path), byPath[path] !== connection else { return }
+        // Behind one NAT a port may be another call's a moment later, but not while media comes from it.
+        if let owner = byPath[path], owner.holds(path) { return }
+        byPath[path] = connection
     }
 
     /// Sends a datagram of a call's.

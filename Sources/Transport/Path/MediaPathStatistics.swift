@@ -16,6 +16,12 @@ package struct MediaPathStatistics: Sendable, Equatable {
     package var parkedOverflow = 0
     /// SRTP and SRTCP that did not authenticate, or was replayed.
     package var unprotectFailed = 0
+    /// Media of this call that authenticated and came from an address without a check.
+    package var foreignMedia = 0
+    /// STUN servers that told no address of a socket's.
+    package var reflexiveFailures = 0
+    /// Restarts that are not of the peer of before, or that nobody asked for.
+    package var restartsRefused = 0
     /// The negotiated profile; nil before the keys.
     package var srtpProfile: SRTPProfile?
 

@@ -14,6 +14,10 @@ package enum NetworkInterfaces {
         package var ip: IPAddress
         /// It is reached from this machine only.
         package var isLoopback: Bool
+        /// An IPv6 address that changes, made so that nobody can follow it (RFC 8981).
+        package var isTemporary = false
+        /// Not for new calls any more (RFC 4862 §5.5.4).
+        package var isDeprecated = false
     }
 
     /// Addresses looked at, at most: a machine with more keeps the first ones the kernel names.

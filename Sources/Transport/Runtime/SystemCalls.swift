@@ -140,4 +140,21 @@ enum System {
         var count: UInt64 = 0
         _ = read(eventFD, &count, 8)
     }
+
+    /// A socket that is told of changed links and addresses. The corresponding C functions are `socket` and `bind`.
+    static func routingNews() throws(SocketError) -> Int32 {
+        let fd = clinux_netlink_open()
+        guard fd >= 0 else { throw SocketError(call: "netlink", errno: -fd) }
+        return fd
+    }
+
+    /// 0, or the negative `errno`. The corresponding C function is `sendto`.
+    static func requestDump(_ fd: Int32, _ request: NetlinkRequest) -> Int32 {
+        clinux_netlink_dump(fd, request.kind == .addresses ? 1 : 0, request.sequence)
+    }
+
+    /// Bytes of one datagram of the kernel's, or the negative `errno`. The corresponding C function is `recvmsg`.
+    static func receiveNews(_ fd: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        clinux_netlink_receive(fd, buffer.baseAddress, buffer.count)
+    }
 }

@@ -12,17 +12,21 @@ final class VirtualCall {
     let network: VirtualNetwork
     let client: ClientHost
     let server: ServerHost
+    /// What the client has sent on the line.
+    var spy: LineSpy { client.spy }
 
     /// - Parameters:
     ///   - up: what the client's UDP meets on its way out; `down` on its way in.
     ///   - line: what the line meets, each way.
     init(
         seed: UInt64, wanted: CallTransport = .auto, up: LinkModel = LinkModel(delay: .milliseconds(25)),
-        down: LinkModel = LinkModel(delay: .milliseconds(25)), line: LinkModel = LinkModel(delay: .milliseconds(25))
+        down: LinkModel = LinkModel(delay: .milliseconds(25)), line: LinkModel = LinkModel(delay: .milliseconds(25)),
+        stunServers: [STUNServer] = []
     ) throws {
         simulator = Simulator(seed: seed)
         network = VirtualNetwork(simulator: simulator)
-        client = try ClientHost(wanted: wanted, randomness: simulator.randomness(for: "client"))
+        client = try ClientHost(
+            wanted: wanted, stunServers: stunServers, randomness: simulator.randomness(for: "client"))
         server = try ServerHost(randomness: simulator.randomness(for: "server"))
         let clientID = network.addHost(client)
         client.hostID = clientID
@@ -54,12 +58,16 @@ class CallHost {
 
     func speak() { _ = tone.withUnsafeBufferPointer { capture.write($0) } }
 
-    func flush(into network: VirtualNetwork, isFinished: Bool, next: () -> [UInt8]) {
+    func flush(
+        into network: VirtualNetwork, isFinished: Bool, next: () -> [UInt8],
+        written: (ArraySlice<UInt8>) -> Void = { _ in }
+    ) {
         guard let line, let id = hostID, !hasLineEnded else { return }
         while true {
             if pending.isEmpty { pending = next() }
             if pending.isEmpty { break }
             let accepted = network.write(pending, to: line, from: id)
+            written(pending.prefix(accepted))
             pending.removeFirst(accepted)
             if accepted == 0 { return }
         }
@@ -74,12 +82,16 @@ final class ClientHost: CallHost, VirtualHost {
     var call: ClientCall
     var events: [ClientCall.Event] = []
     var outcome: CallOutcome?
+    let spy = LineSpy()
+    /// STUN servers whose addresses were asked for.
+    var wanted: [STUNServer] = []
 
-    init(wanted: CallTransport, randomness: Randomness) throws {
+    init(wanted: CallTransport, stunServers: [STUNServer] = [], randomness: Randomness) throws {
         var randomness = randomness
         var configuration = ClientCallConfiguration(
             url: try CallLineURL("ws://127.0.0.1/call"), key: nil, callID: "call_1")
         configuration.wanted = wanted
+        configuration.stunServers = stunServers
         let ssrc = SSRC.random(using: &randomness)
         let capture = PCMRing(minimumCapacity: 96_000)
         let playout = PCMRing(minimumCapacity: 1 << 20)
@@ -121,10 +133,15 @@ final class ClientHost: CallHost, VirtualHost {
             guard let transmit = call.pollTransmit(into: &packet, now: now) else { break }
             if let hostID { _ = network.send(packet.copiedBytes, from: hostID, on: transmit.path) }
         }
-        flush(into: network, isFinished: call.isLineFinished && call.state == .ended) { call.lineOutput(atMost: 4_096) }
+        flush(into: network, isFinished: call.isLineFinished && call.state == .ended) {
+            call.lineOutput(atMost: 4_096)
+        } written: {
+            spy.receive(Array($0), now: now)
+        }
         while let event = call.pollEvent() {
             if case .stateChanged(.active) = event { speak() }
             if case .ended(let outcome) = event { self.outcome = outcome }
+            if case .resolve(let server) = event { wanted.append(server) }
             events.append(event)
         }
     }
@@ -178,7 +195,7 @@ final class ServerHost: CallHost, VirtualHost {
                 activeAt = now
                 speak()
             case .ended(let outcome): self.outcome = outcome
-            case .stateChanged, .transportChanged, .message: break
+            case .stateChanged, .transportChanged, .message, .ufragsChanged: break
             }
         }
         while var packet = pool.take() {

@@ -1,0 +1,70 @@
+internal import ICELite
+internal import TransportMedia
+
+// What the ICE agents tell, and what can be told of them.
+
+extension MediaPath {
+    mutating func handle(_ event: ICEFullAgent.Event, now: Instant) {
+        switch event {
+        case .checkSent(let path):
+            guard flightPaths.count < Self.flightPathLimit, !flightPaths.contains(path) else { return }
+            flightPaths.append(path)
+            // The flight that went to the first pairs goes behind this pair's first check, too.
+            if flightPaths.count > 1 { for bytes in dtls?.flight ?? [] { enqueue(bytes, to: path, now: now) } }
+        case .pairValid: break
+        case .selected(let path): events.append(.selected(path))
+        case .restarted: events.append(.restarted)
+        case .selectedPathLost: events.append(.selectedPathLost)
+        case .consentExpired: evidence.isLost = true
+        }
+    }
+
+    mutating func handle(_ event: ICELiteAgent.Event, now: Instant) {
+        switch event {
+        case .tupleAuthenticated(let path):
+            if evidence.firstAnswerAt == nil { evidence.firstAnswerAt = now }
+            let waiting = parkedFlights.filter { $0.path == path && now - $0.at <= Self.parkedFor }
+            parkedFlights.removeAll { $0.path == path || now - $0.at > Self.parkedFor }
+            for flight in waiting { feed(flight.bytes.span.bytes, from: path, now: now) }
+        case .selected(let path): events.append(.selected(path))
+        case .consentExpired: evidence.isLost = true
+        case .restartCompleted: events.append(.restarted)
+        case .ufragForgotten: events.append(.ufragsChanged)
+        case .tupleRemoved(let path): flightPaths.removeAll { $0 == path }
+        case .tupleConfirmed: break
+        }
+    }
+
+    mutating func handle(_ event: ServerReflexiveGathering.Event, now: Instant) {
+        switch event {
+        case .mapped(let address, let base):
+            guard
+                let candidate = full?.addServerReflexiveCandidate(mapped: address, base: base, now: now)
+            else { return }
+            events.append(.candidateFound(candidate))
+        case .failed: statistics.reflexiveFailures += 1
+        }
+    }
+
+    mutating func updateEvidence() {
+        guard let full else { return }
+        let outcome = full.outcome
+        evidence.localCandidates = full.localCandidates.count
+        evidence.pairs = outcome.pairs
+        evidence.remoteIsComplete = outcome.remoteIsComplete
+        evidence.lastPairAt = outcome.lastPairAddedAt
+        evidence.checksSent = Int(clamping: outcome.checksSent)
+        evidence.everyPairRefused = outcome.everyPairRefused.map(Self.sentence)
+        evidence.onlyErrorResponses = outcome.onlyErrorResponses
+        evidence.firstCheckAt = outcome.firstCheckAt
+        evidence.firstAnswerAt = outcome.firstResponseAt
+        evidence.roundTrip = outcome.roundTrip
+    }
+
+    private static func sentence(_ failure: ICESendFailure) -> String {
+        var text = "errno \(failure.errno)"
+        if let type = failure.icmpType, let code = failure.icmpCode { text += ", ICMP \(type)/\(code)" }
+        if let reporter = failure.reporter { text += " from \(reporter)" }
+        return text
+    }
+}

@@ -1,0 +1,198 @@
+package import ICELite
+internal import TransportMedia
+package import TransportRuntime
+
+// What comes and what goes.
+
+extension MediaPath {
+    // MARK: In
+
+    /// Takes the datagram `packet` that came on `path`.
+    package mutating func handle(_ packet: inout Packet, path: NetworkPath, now: Instant) -> Verdict {
+        guard !isClosed, packet.count > 0 else { return drop(\.malformed) }
+        statistics.packetsReceived += 1
+        statistics.bytesReceived += packet.count
+        let verdict: Verdict
+        switch DatagramKind(of: packet.bytes) {
+        case .stun: verdict = handleCheck(packet, path: path, now: now)
+        case .dtls: verdict = handleFlight(packet, path: path, now: now)
+        case .media: verdict = handleMedia(&packet, path: path, now: now)
+        case .other: return drop(\.malformed)
+        }
+        pump(now: now)
+        return verdict
+    }
+
+    /// A send on `path` was refused, by this machine or by ICMP.
+    package mutating func handleSendFailure(path: NetworkPath, failure: ICESendFailure, now: Instant) {
+        full?.handleSendFailure(path: path, failure: failure, now: now)
+        pump(now: now)
+    }
+
+    mutating func drop(_ counter: WritableKeyPath<MediaPathStatistics, Int>) -> Verdict {
+        statistics[keyPath: counter] += 1
+        return .dropped
+    }
+
+    private mutating func handleCheck(_ packet: borrowing Packet, path: NetworkPath, now: Instant) -> Verdict {
+        if gathering.handle(packet.bytes, path: path, now: now) { return .consumed }
+        let accepted: Bool
+        if full != nil {
+            accepted = full?.handle(packet.bytes, path: path, now: now) == .accepted
+        } else {
+            accepted = lite?.handle(packet.bytes, path: path, now: now) == .accepted
+        }
+        guard accepted else { return drop(\.checksDropped) }
+        if evidence.firstMediaAt == nil || path == selectedPath { lastHeardAt = now }
+        return .consumed
+    }
+
+    /// Whether handshake records and media are taken from `path`: only where a check was authenticated, or that we check.
+    private func isTrusted(_ path: NetworkPath) -> Bool {
+        (full?.hasPair(path) ?? false) || (lite?.isAuthenticated(path) ?? false)
+    }
+
+    private mutating func handleFlight(_ packet: borrowing Packet, path: NetworkPath, now: Instant) -> Verdict {
+        guard isTrusted(path), dtls != nil else {
+            guard parkedFlights.count < Self.parkedFlightLimit else { return drop(\.parkedOverflow) }
+            parkedFlights.append(Parked(path: path, bytes: packet.copiedBytes, at: now))
+            return .consumed
+        }
+        feed(packet.bytes, from: path, now: now)
+        return .consumed
+    }
+
+    private mutating func handleMedia(_ packet: inout Packet, path: NetworkPath, now: Instant) -> Verdict {
+        let isTrusted = isTrusted(path)
+        // An address without a check can only be new to a call that has its keys.
+        guard isTrusted || lite != nil && srtp != nil else { return drop(\.untrusted) }
+        lite?.noteReceived(packet.count, on: path)
+        guard srtp != nil else {
+            guard parkedMedia.count < Self.parkedMediaLimit else { return drop(\.parkedOverflow) }
+            parkedMedia.append(Parked(path: path, bytes: packet.copiedBytes, at: now))
+            return .consumed
+        }
+        let isControl = isRTCP(packet.bytes)
+        let result = isControl ? srtp?.unprotectRTCP(&packet) : srtp?.unprotectRTP(&packet)
+        guard result == .ok else { return drop(isTrusted ? \.unprotectFailed : \.untrusted) }
+        if isTrusted {
+            lastMedia = (path, now)
+        } else {
+            noteForeignMedia(now: now)
+        }
+        lastHeardAt = now
+        return isControl ? .rtcp : .rtp
+    }
+
+    /// Media of this call came from an address without a check. It is taken, and moves nothing: the peer is asked to check.
+    private mutating func noteForeignMedia(now: Instant) {
+        statistics.foreignMedia += 1
+        if let checkWantedAt, now - checkWantedAt < Self.checkWantedInterval { return }
+        checkWantedAt = now
+        events.append(.checkWanted)
+    }
+
+    /// The SSRC of the sender of an SRTP or SRTCP packet, by which an endpoint finds the call of media from an address it
+    /// does not know; nil for everything else. Does not allocate.
+    package static func senderSSRC(of bytes: borrowing RawSpan) -> UInt32? {
+        guard bytes.byteCount >= 12, (128...191).contains(bytes.unsafeLoad(fromByteOffset: 0, as: UInt8.self)) else {
+            return nil
+        }
+        let offset = isRTCP(bytes) ? 4 : 8
+        return UInt32(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self))
+    }
+
+    /// Whether `path` is a tuple of this call's whose media authenticated within `tupleKept`: no check for another call
+    /// takes it.
+    package func holds(_ path: NetworkPath, now: Instant) -> Bool {
+        guard let lastMedia, !isClosed else { return false }
+        return lastMedia.path == path && now - lastMedia.at < Self.tupleKept
+    }
+
+    /// The next packet that waited for the keys, moved into `packet` as it came; nil when there is none.
+    package mutating func nextParkedMedia(into packet: inout Packet, now: Instant) -> NetworkPath? {
+        while srtp != nil, !parkedMedia.isEmpty {
+            let parked = parkedMedia.removeFirst()
+            guard now - parked.at <= Self.parkedFor else { continue }
+            packet.assign(parked.bytes.span.bytes)
+            return parked.path
+        }
+        return nil
+    }
+
+    /// The first audio packet that authenticated and decodes was handed on.
+    package mutating func mediaDecoded(now: Instant) {
+        if evidence.firstMediaAt == nil { evidence.firstMediaAt = now }
+    }
+
+    // MARK: Out
+
+    /// Where media may go: one path, or two while a move of the peer's waits for its confirmation.
+    private var mediaDestinations: (first: NetworkPath, second: NetworkPath?)? {
+        if let selected = full?.selectedPath { return (selected, nil) }
+        return lite?.destinations.map { ($0.first, $0.second) }
+    }
+
+    /// Whether `byteCount` bytes of media or DTLS may go to `path`; a yes is charged. The client's pairs are all answered.
+    mutating func authorize(_ byteCount: Int, to path: NetworkPath) -> Bool {
+        guard lite != nil else { return true }
+        return lite?.authorizeSend(byteCount: byteCount, to: path) ?? false
+    }
+
+    /// Whether media has anywhere to go.
+    package var hasDestination: Bool { isSecured && mediaDestinations != nil }
+
+    /// Encrypts the RTP packet in place and says where it goes; a second destination's copy waits for `pollTransmit`. Nil,
+    /// with the packet empty, when it must not be sent now.
+    package mutating func sendRTP(_ packet: inout Packet, now: Instant) -> Transmit? {
+        guard let destinations = mediaDestinations, !isClosed, srtp?.protectRTP(&packet) == .ok else {
+            packet.count = 0
+            return nil
+        }
+        return address(&packet, to: destinations, now: now)
+    }
+
+    /// Encrypts the RTCP compound in place; else as `sendRTP`.
+    package mutating func sendRTCP(_ packet: inout Packet, now: Instant) -> Transmit? {
+        guard let destinations = mediaDestinations, !isClosed, srtp?.protectRTCP(&packet) == .ok else {
+            packet.count = 0
+            return nil
+        }
+        return address(&packet, to: destinations, now: now)
+    }
+
+    private mutating func address(
+        _ packet: inout Packet, to destinations: (first: NetworkPath, second: NetworkPath?), now: Instant
+    ) -> Transmit? {
+        if let second = destinations.second {
+            // Charged as it is polled.
+            outbox.append(Parked(path: second, bytes: packet.copiedBytes, at: now))
+        }
+        guard authorize(packet.count, to: destinations.first) else {
+            packet.count = 0
+            return nil
+        }
+        statistics.packetsSent += 1
+        statistics.bytesSent += packet.count
+        return Transmit(path: destinations.first, byteCount: packet.count)
+    }
+
+    /// The next datagram that is not fresh media: a check, an answer, part of a handshake flight, the copy of a packet.
+    package mutating func pollTransmit(into out: inout OutputRawSpan, now: Instant) -> Transmit? {
+        if !isClosed {
+            let transmit =
+                full?.pollTransmit(into: &out, now: now) ?? lite?.pollTransmit(into: &out, now: now)
+                ?? gathering.pollTransmit(into: &out, now: now)
+            pump(now: now)
+            if let transmit { return transmit }
+        }
+        while !outbox.isEmpty {
+            let next = outbox.removeFirst()
+            guard next.bytes.count <= out.freeCapacity, authorize(next.bytes.count, to: next.path) else { continue }
+            for byte in next.bytes { out.append(byte, as: UInt8.self) }
+            if let first = next.bytes.first, (20...63).contains(first) { noteFlightSent(to: next.path) }
+            return Transmit(path: next.path, byteCount: next.bytes.count)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,60 @@
+import Glibc
+import ICELite
+import Testing
+
+@testable import TransportRuntime
+
+@Suite("The monitor of a machine's addresses", .timeLimit(.minutes(1))) struct NetworkMonitorTests {
+    @Test("The first set is there at once, from the kernel's messages or by asking", arguments: [true, false])
+    func first(listens: Bool) async throws {
+        try await withLoop { loop in
+            let found = await loop.run {
+                let monitor = NetworkMonitor(loop: loop, listens: listens) { _ in }
+                defer { monitor.stop() }
+                return (monitor.addresses, monitor.isPolling, loop.registrationCount)
+            }
+            #expect(found.0.contains { $0.ip == .loopbackV4 && $0.isLoopback })
+            #expect(found.1 == !listens)
+            #expect(found.2 == (listens ? 1 : 0))
+            #expect(await loop.run { loop.registrationCount + loop.timerCount } == 0)
+        }
+    }
+
+    @Test("Both ways name the same addresses")
+    func agree() async throws {
+        try await withLoop { loop in
+            let (told, asked) = await loop.run {
+                let monitor = NetworkMonitor(loop: loop) { _ in }
+                defer { monitor.stop() }
+                return (Set(monitor.addresses.map(\.ip)), Set(NetworkInterfaces.all().map(\.ip)))
+            }
+            // Asking does not say which interfaces run, nor which addresses are tentative.
+            #expect(told.isSubset(of: asked))
+        }
+    }
+
+    /// In a network namespace of the loop's thread; nothing where that is not allowed.
+    @Test("An address that comes and one that goes are told, whole")
+    func changes() async throws {
+        try await withLoop { loop in
+            typealias Unshare = @convention(c) (Int32) -> Int32
+            let symbol = try #require(dlsym(nil, "unshare"))
+            let enter = unsafeBitCast(symbol, to: Unshare.self)
+            let newNetwork: Int32 = 0x4000_0000
+            guard await loop.run({ enter(newNetwork) == 0 && system("command -v ip >/dev/null") == 0 }) else { return }
+            let told = Happenings<[String]>()
+            let monitor = await loop.run {
+                let monitor = NetworkMonitor(loop: loop) { told.add($0.map { "\($0.ip)" }) }
+                return (Box(monitor), monitor.addresses.map { "\($0.ip)" })
+            }
+            #expect(monitor.1.isEmpty)
+            _ = await loop.run { system("ip link set lo up && ip addr add 192.0.2.9/32 dev lo") }
+            let up = await told.next() ?? []
+            #expect(Set(up).isSuperset(of: ["127.0.0.1", "192.0.2.9"]))
+            _ = await loop.run { system("ip addr del 192.0.2.9/32 dev lo") }
+            let down = await told.next() ?? []
+            #expect(down.contains("127.0.0.1") && !down.contains("192.0.2.9"))
+            await loop.run { monitor.0.value.stop() }
+        }
+    }
+}
