@@ -2,7 +2,7 @@ import Testing
 import TransportTestKit
 
 /// A hang-up from either end in every state, over real sockets and a relay that makes each state last.
-@Suite("Hang-ups on sockets", .timeLimit(.minutes(2))) struct HangUpTests {
+@Suite("Hang-ups on sockets", .timeLimit(.minutes(10))) struct HangUpTests {
     @Test("Both ends end, each with its own reason", arguments: HangUpCase.all)
     func ends(_ hangUp: HangUpCase) async throws {
         #expect(try await hangUp.run() == hangUp.expected)

@@ -4,7 +4,7 @@ import Transport
 
 @testable import TransportRuntime
 
-@Suite("STUN servers of a call on sockets", .timeLimit(.minutes(1))) struct STUNServerCallTests {
+@Suite("STUN servers of a call on sockets", .timeLimit(.minutes(10))) struct STUNServerCallTests {
     @Test("A session asks the STUN server that its configuration names, and is active though that is silent")
     func asks() async throws {
         try await withLoop { loop in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransportRuntime
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct ByteStreamTests {
     /// What a test sees of a stream.
     enum Seen: Sendable {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransportRuntime
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct EventLoopTests {
     @Test func workFromManyThreadsRunsOnceEachInTheOrderOfItsThread() async throws {
         try await withLoop { loop in

@@ -5,7 +5,7 @@ import Testing
 @testable import TransportRuntime
 
 /// What a handler learns may end what it is the handler of: nothing is touched after that, and nothing is left behind.
-@Suite("Ends inside handlers", .timeLimit(.minutes(1)))
+@Suite("Ends inside handlers", .timeLimit(.minutes(10)))
 struct HandlerLifetimeTests {
     /// Tells later whether an object is gone.
     final class Trace: @unchecked Sendable {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TransportRuntime
 
-@Suite("The monitor of a machine's addresses", .timeLimit(.minutes(1))) struct NetworkMonitorTests {
+@Suite("The monitor of a machine's addresses", .timeLimit(.minutes(10))) struct NetworkMonitorTests {
     @Test("The first set is there at once, from the kernel's messages or by asking", arguments: [true, false])
     func first(listens: Bool) async throws {
         try await withLoop { loop in

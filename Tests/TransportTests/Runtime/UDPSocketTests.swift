@@ -4,7 +4,7 @@ import Testing
 
 @testable import TransportRuntime
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct UDPSocketTests {
     private struct Arrival: Equatable {
         var bytes: [UInt8]
