@@ -102,7 +102,7 @@ import Testing
         try network.add(.right, "198.51.100.1", 2_000)
         network.introduce(supportsRenomination: isOurKind)
         network.run(until: .zero + .seconds(1))
-        var randomness = Randomness.seeded(24)
+        var randomness = Randomness.seeded(2_400)
         network.left.restart(credentials: .random(using: &randomness), now: network.now)
         network.right.restart(credentials: .random(using: &randomness), isAnswer: true, now: network.now)
         // The new generation has other sockets.

@@ -92,7 +92,7 @@ import Testing
             try network.answer()
             network.run(until: .zero + .seconds(2))
             network.loss = 0.2
-            var randomness = Randomness.seeded(seed)
+            var randomness = Randomness.seeded(1_000 + seed)
             let ours = ICECredentials.random(using: &randomness)
             let theirs = ICECredentials.random(using: &randomness)
             let start = network.now

@@ -167,12 +167,13 @@ import Testing
             }
             let paths = [try vectorPath(), try vectorPath(7), try vectorPath().reversed]
             var dropped = 0
+            var answers = 0
             for turn in 0..<50_000 {
                 let bytes = kinds[turn % 8][turn / 8 % 64]
                 if case .dropped = agent.take(bytes, paths[turn % 3], at: now) { dropped += 1 }
-                if turn % 16 == 0 { _ = drain(&agent, now: now) }
+                answers += drain(&agent, now: now).count
             }
-            _ = drain(&agent, now: now)
+            #expect(answers > 0 && Int64(answers) <= ICELimits.errorResponsesPerSecond)
             #expect(dropped == 50_000)
             #expect(Footprint(agent) == before)
             #expect(agent.tableSizes == sizes)
@@ -183,9 +184,38 @@ import Testing
             ] {
                 #expect(agent.counters[reason] > 0, "\(reason)")
             }
+            #expect(agent.counters.requestsRefused + agent.counters.errorsSuppressed > 10_000)
             // The check is answered all the same.
             let answer = try response(to: id, mapped: try vectorPath().local)
             #expect(agent.take(answer, check.path, at: now) == .accepted)
         }
+    }
+
+    @Test func `a full agent refuses ten times a second and never at greater length than it was asked`() throws {
+        var agent = try vectorAgent(.controlling)
+        // No user name: 28 bytes, and the 400 would have 48.
+        let bare = try written { (out) throws(STUNError) in
+            let writer = try STUNWriter(.request, transactionID: STUNTransactionID(high: 1, low: 1), into: &out)
+            try writer.appendFingerprint(into: &out)
+        }
+        #expect(agent.take(bare, try vectorPath()) == .dropped(.badRequest))
+        #expect(drain(&agent, now: .zero).isEmpty)
+        #expect(agent.counters.errorsSuppressed == 1)
+        #expect(agent.nextDeadline == .never)
+        let wrong = try Request(password: "someone else's password").bytes()
+        for second in Int64(1)...5 {
+            let now = Instant.zero + .seconds(10 * second)
+            var answers: [Datagram] = []
+            for _ in 0..<1_000 {
+                _ = agent.take(wrong, try vectorPath(), at: now)
+                answers += drain(&agent, now: now)
+            }
+            #expect(Int64(answers.count) == ICELimits.errorResponsesPerSecond)
+            #expect(answers.allSatisfy { $0.bytes.count <= wrong.count })
+        }
+        // Whoever authenticates is answered all the same, and a conflict is told.
+        let now = Instant.zero + .seconds(50)
+        #expect(agent.take(try Request(controlled: true).bytes(), try vectorPath(), at: now) == .accepted)
+        #expect(drain(&agent, now: now).count == 2)
     }
 }
