@@ -34,7 +34,8 @@ import Testing
         return try lastAnswer(network)
     }
 
-    @Test func `ICE_22 a lost check leaves the scheduler alive, and 30 s after the last answer all sending ends`() throws
+    @Test func `ICE_22 a lost check leaves the scheduler alive, and 30 s after the last answer all sending ends`()
+        throws
     {
         let steps = try PublicCase.scenario("ICE-22")["steps"].list
         #expect(steps.count == 7)
@@ -141,7 +142,8 @@ import Testing
             mapped: check.path.local)
         // A forged one does not.
         let forged = try response(
-            to: try ReadMessage(check.bytes).transactionID, password: "somebodyElse'sPassword", mapped: check.path.local)
+            to: try ReadMessage(check.bytes).transactionID, password: "somebodyElse'sPassword", mapped: check.path.local
+        )
         #expect(network.client.take(forged, check.path, at: network.now) == .dropped(.unauthenticated))
         #expect(network.client.take(late, check.path, at: network.now) == .accepted)
         let renewed = network.now

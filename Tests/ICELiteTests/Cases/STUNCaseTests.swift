@@ -195,7 +195,8 @@ import Testing
         #expect(try CaseEnd.hand(vectors[0].bytes, to: kind).answers.first?.errorCode == 401, "one is answered at all")
         // A user name that is not exactly ours, a colon and more. The other half is the full agent's to judge.
         for name in [
-            "", ":", "LocU", ":RemU", "RemU", "locU:RemU", "LocUx:RemU", "LocU.RemU", " LocU:RemU", "Loc:RemU", "LocU\0:R",
+            "", ":", "LocU", ":RemU", "RemU", "locU:RemU", "LocUx:RemU", "LocU.RemU", " LocU:RemU", "Loc:RemU",
+            "LocU\0:R",
         ] {
             let outcome = try CaseEnd.hand(try Request(username: name, useCandidate: true).bytes(), to: kind)
             #expect(outcome.verdict != .accepted && !outcome.hasChangedState, "\(name)")

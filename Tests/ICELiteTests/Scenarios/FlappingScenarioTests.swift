@@ -88,7 +88,8 @@ import Testing
 
     // MARK: - NAT rebinding
 
-    @Test func `full against lite: asked for a check, the server moves with it and is sure a round trip later`() throws {
+    @Test func `full against lite: asked for a check, the server moves with it and is sure a round trip later`() throws
+    {
         var network = try VirtualNetwork(seed: 10)
         try network.addClient("192.0.2.10", 5_000)
         try network.addServer("198.51.100.1", 3_478)

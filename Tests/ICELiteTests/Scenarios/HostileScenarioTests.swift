@@ -61,7 +61,8 @@ import Testing
         #expect(network.client.selectedPath?.remote.port == 3_478)
     }
 
-    @Test func `a hostile description beyond 32 candidates costs no more, and the good one among the 32 is up`() throws {
+    @Test func `a hostile description beyond 32 candidates costs no more, and the good one among the 32 is up`() throws
+    {
         var network = try network(.silent, seed: 33)
         for port in UInt16(1)...500 {
             network.client.addRemoteCandidate(
@@ -122,7 +123,9 @@ import Testing
             selected = agent.selectedPath
             deadline = agent.nextDeadline
             events = agent.events
-            times = [agent.lastPairAddedAt, agent.firstCheckAt, agent.firstResponseAt, agent.paceAt, agent.probingSince]
+            times = [
+                agent.lastPairAddedAt, agent.firstCheckAt, agent.firstResponseAt, agent.paceAt, agent.probingSince,
+            ]
             roundTrip = agent.roundTrip
             generations = agent.generations.map(\.number)
         }
@@ -171,8 +174,9 @@ import Testing
             for turn in 0..<50_000 {
                 let bytes = kinds[turn % 8][turn / 8 % 64]
                 if case .dropped = agent.take(bytes, paths[turn % 3], at: now) { dropped += 1 }
-                answers += drain(&agent, now: now).count
+                if turn % 16 == 0 { answers += drain(&agent, now: now).count }
             }
+            answers += drain(&agent, now: now).count
             #expect(answers > 0 && Int64(answers) <= ICELimits.errorResponsesPerSecond)
             #expect(dropped == 50_000)
             #expect(Footprint(agent) == before)
@@ -184,7 +188,7 @@ import Testing
             ] {
                 #expect(agent.counters[reason] > 0, "\(reason)")
             }
-            #expect(agent.counters.requestsRefused + agent.counters.errorsSuppressed > 10_000)
+            #expect(agent.counters.requestsRefused + agent.counters.errorsSuppressed > 8_000)
             // The check is answered all the same.
             let answer = try response(to: id, mapped: try vectorPath().local)
             #expect(agent.take(answer, check.path, at: now) == .accepted)
@@ -213,7 +217,7 @@ import Testing
             #expect(Int64(answers.count) == ICELimits.errorResponsesPerSecond)
             #expect(answers.allSatisfy { $0.bytes.count <= wrong.count })
         }
-        // Whoever authenticates is answered all the same, and a conflict is told.
+        // Whoever authenticates is answered all the same, and checked.
         let now = Instant.zero + .seconds(50)
         #expect(agent.take(try Request(controlled: true).bytes(), try vectorPath(), at: now) == .accepted)
         #expect(drain(&agent, now: now).count == 2)

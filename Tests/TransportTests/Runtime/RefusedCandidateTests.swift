@@ -148,7 +148,8 @@ struct RefusedCandidateTests {
         }
     }
 
-    @Test func `ICE_25 a closed candidate beside a live one is refused, and the call is up, lives on and does not spin`()
+    @Test
+    func `ICE_25 a closed candidate beside a live one is refused, and the call is up, lives on and does not spin`()
         async throws
     {
         // Consent checks in quick succession: a second of this sees what a minute would.
@@ -187,8 +188,7 @@ struct RefusedCandidateTests {
                 #expect(ends.socket.counters.failed == 0)
             }
             // It comes back, and the receiving side is alive.
-            let answers = try await loop.run { Result { try ends.reopenLive() } }.get()
-            _ = answers
+            try await loop.run { Result { try ends.reopenLive() } }.get()
             let heard = await loop.run { ends.client.counters.responsesReceived }
             #expect(await ends.wait { $0.client.counters.responsesReceived >= heard + 3 })
             await loop.run {
