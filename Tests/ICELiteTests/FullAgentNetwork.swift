@@ -29,6 +29,8 @@ struct FullAgentNetwork {
     var loss = 0.0
     /// Drops a datagram; told who sends it, on which path, and the bytes.
     var swallow: (Side, NetworkPath, [UInt8]) -> Bool = { _, _, _ in false }
+    /// A socket's address as the other end sees it: a NAT in front of it.
+    var mapping: [SocketAddress: SocketAddress] = [:]
     var events: [Side: [ICEFullAgent.Event]] = [.left: [], .right: []]
     var sent: [Sent] = []
     private var flying: [InFlight] = []
@@ -96,7 +98,8 @@ struct FullAgentNetwork {
                 sent.append(Sent(at: now, from: side, path: datagram.path, bytes: datagram.bytes))
                 let isLost = Double(randomness.next() >> 11) / Double(1 << 53) < loss
                 if isLost || swallow(side, datagram.path, datagram.bytes) { continue }
-                let seen = NetworkPath(local: datagram.path.remote, remote: datagram.path.local)
+                let home = mapping.first { $0.value == datagram.path.remote }?.key ?? datagram.path.remote
+                let seen = NetworkPath(local: home, remote: mapping[datagram.path.local] ?? datagram.path.local)
                 flying.append(
                     InFlight(
                         at: now + delay, to: side == .left ? .right : .left, path: seen, bytes: datagram.bytes))

@@ -65,7 +65,12 @@ extension ICEFullAgent {
                 let queued = responses.removeFirst()
                 guard let key = localKey(of: queued.generation) else { continue }
                 try queued.response.encode(key: key, into: &out)
-                return Transmit(path: queued.response.path, byteCount: out.byteCount - start)
+                let byteCount = out.byteCount - start
+                if queued.response.error == nil || byteCount <= queued.requestByteCount {
+                    return Transmit(path: queued.response.path, byteCount: byteCount)
+                }
+                counters.errorsSuppressed += 1
+                out.removeLast(byteCount)
             }
             guard let (generation, pair) = nextCheck(now: now), let remote = generations[generation].remote else {
                 return nil

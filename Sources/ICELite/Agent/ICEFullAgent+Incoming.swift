@@ -1,6 +1,9 @@
 extension ICEFullAgent {
     /// Takes one STUN datagram that came on `path`. Answers and checks it leads to come from `pollTransmit`.
     ///
+    /// A request that is refused is answered with an error unless that is longer than the request (no amplification) or
+    /// one of more than `ICELimits.errorResponsesPerSecond`.
+    ///
     /// - Returns: `.accepted`, or the reason why it changed nothing but a counter.
     package mutating func handle(_ bytes: borrowing RawSpan, path: NetworkPath, now: Instant) -> ICEVerdict {
         handleTimeout(now: now)
@@ -11,7 +14,7 @@ extension ICEFullAgent {
             guard message.hasValidFingerprint else { return counters.drop(.badFingerprint) }
             guard message.method == STUNMessage.binding else { return counters.drop(.unknownMethod) }
             switch message.messageClass {
-            case .request: return handleRequest(message, path: path, now: now)
+            case .request: return handleRequest(message, byteCount: bytes.byteCount, path: path, now: now)
             case .indication: return counters.drop(.indication)
             case .success: return handleSuccess(message, path: path, now: now)
             case .error: return handleError(message, path: path, now: now)
@@ -126,8 +129,9 @@ extension ICEFullAgent {
 
     // MARK: - Requests (RFC 8445 §7.3)
 
-    private mutating func handleRequest(_ message: borrowing STUNMessage, path: NetworkPath, now: Instant) -> ICEVerdict
-    {
+    private mutating func handleRequest(
+        _ message: borrowing STUNMessage, byteCount: Int, path: NetworkPath, now: Instant
+    ) -> ICEVerdict {
         guard let local = localCandidates.first(where: { $0.address == path.local }) else {
             return counters.drop(.unknownLocalAddress)
         }
@@ -147,7 +151,8 @@ extension ICEFullAgent {
         let check = ICERequestCheck(localUfrag: generation.localUfrag, remoteUfrag: theirs, key: generation.localKey)
         switch check(message) {
         case .refused(let error, let integrity, let reason):
-            refuse(message, error, integrity, path: path, generation: generation.number)
+            refuse(
+                message, error, integrity, byteCount: byteCount, path: path, generation: generation.number, now: now)
             return counters.drop(reason)
         case .authentic(let priority):
             if active != nil,
@@ -155,7 +160,9 @@ extension ICEFullAgent {
                     controlling: message.iceControlling, controlled: message.iceControlled,
                     isLite: generation.remote?.isLite == true, now: now)
             {
-                refuse(message, .roleConflict, message.integrity, path: path, generation: generation.number)
+                refuse(
+                    message, .roleConflict, message.integrity, byteCount: byteCount, path: path,
+                    generation: generation.number, now: now)
                 return counters.drop(.roleConflict)
             }
             counters.requestsAnswered += 1
@@ -163,7 +170,7 @@ extension ICEFullAgent {
             respond(
                 ICEResponse(
                     path: path, transactionID: message.transactionID, error: nil, integrity: message.integrity),
-                generation: generation.number)
+                byteCount: byteCount, generation: generation.number)
             guard let active, let pair = learnPair(path, local: local, priority: priority, in: active, now: now) else {
                 return .accepted
             }
@@ -178,22 +185,26 @@ extension ICEFullAgent {
     }
 
     private mutating func refuse(
-        _ message: borrowing STUNMessage, _ error: STUNErrorCode, _ integrity: STUNIntegrity, path: NetworkPath,
-        generation: UInt32
+        _ message: borrowing STUNMessage, _ error: STUNErrorCode, _ integrity: STUNIntegrity, byteCount: Int,
+        path: NetworkPath, generation: UInt32, now: Instant
     ) {
+        guard errorResponses.take(now: now) else {
+            counters.errorsSuppressed += 1
+            return
+        }
         counters.requestsRefused += 1
         respond(
             ICEResponse(
                 path: path, transactionID: message.transactionID, error: error, integrity: integrity,
-                unknown: message.unknown), generation: generation)
+                unknown: message.unknown), byteCount: byteCount, generation: generation)
     }
 
-    private mutating func respond(_ response: ICEResponse, generation: UInt32) {
+    private mutating func respond(_ response: ICEResponse, byteCount: Int, generation: UInt32) {
         guard responses.count < ICELimits.pendingResponses else {
             counters.responsesDropped += 1
             return
         }
-        responses.append(QueuedResponse(generation: generation, response: response))
+        responses.append(QueuedResponse(generation: generation, response: response, requestByteCount: byteCount))
     }
 
     /// The index of the pair a check came on; a peer-reflexive remote candidate is learned for it (§7.3.1.3). Nil when

@@ -47,6 +47,7 @@ package struct ICEFullAgent: Machine {
     var hasLocalEndOfCandidates = false
 
     var responses: [QueuedResponse] = []
+    var errorResponses = ErrorResponseBucket()
     var events: [Event] = []
     var paceAt: Instant = .zero
     var lastFirstCheckFamily: IPAddress.Family?
@@ -75,6 +76,8 @@ package struct ICEFullAgent: Machine {
     struct QueuedResponse {
         var generation: UInt32
         var response: ICEResponse
+        /// Length of the request: an error is never longer.
+        var requestByteCount: Int
     }
 
     /// Makes an agent without candidates.

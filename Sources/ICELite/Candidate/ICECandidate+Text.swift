@@ -38,7 +38,7 @@ extension ICECandidate {
     }
 
     private static func address(_ text: String) throws(ICECandidateError) -> IPAddress {
-        guard let ip = IPAddress(text)?.unmapped else {
+        guard let ip = IPAddress(withoutZone(text))?.unmapped else {
             if text.lowercased().hasSuffix(".local") { throw .skip(.mdnsName) }
             let isName = text.utf8.allSatisfy {
                 ICECredentials.isICECharacter($0) && $0 != 0x2B && $0 != 0x2F || $0 == 0x2E || $0 == 0x2D
@@ -48,6 +48,15 @@ extension ICECandidate {
         }
         guard !ip.isUnspecified, !ip.isMulticast else { throw .skip(.address) }
         return ip
+    }
+
+    /// The text of an IPv6 address up to its zone, which means something only on the host that names it and may be a
+    /// name (RFC 4007 §11).
+    private static func withoutZone(_ text: String) -> Substring {
+        guard text.utf8.contains(UInt8(ascii: ":")), let percent = text.firstIndex(of: "%"),
+            text.index(after: percent) < text.endIndex
+        else { return text[...] }
+        return text[..<percent]
     }
 
     /// The pairs behind the type: `raddr`, `rport`, `ufrag`, and extensions that are passed over.
