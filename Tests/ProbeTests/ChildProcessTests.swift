@@ -31,7 +31,7 @@ import Testing
 
         /// Polls until `file` has `text`; the file as it is then.
         func wait(for text: String, in file: String) async throws -> String {
-            for _ in 0..<1_500 {
+            for _ in 0..<6_000 {
                 let content = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
                 if content.contains(text) { return content }
                 guard process.isRunning else { break }
@@ -48,7 +48,7 @@ import Testing
         }
 
         func exitCode() async throws -> Int32? {
-            for _ in 0..<1_500 where process.isRunning { try await Task.sleep(for: .milliseconds(20)) }
+            for _ in 0..<6_000 where process.isRunning { try await Task.sleep(for: .milliseconds(20)) }
             guard !process.isRunning else { return nil }
             return process.terminationReason == .exit ? process.terminationStatus : nil
         }
@@ -83,8 +83,8 @@ import Testing
             _ = try await call.wait(for: #""state":"active""#, in: events)
             let began = ContinuousClock.now
             #expect(try await call.end(signal) == 130)
-            // Half a minute is no measurement: only not the 600 s of the call.
-            #expect(ContinuousClock.now - began < .seconds(30))
+            // No measurement: only not the 600 s of the call.
+            #expect(ContinuousClock.now - began < .seconds(300))
             let report = try JSONDecoder().decode(
                 JSONValue.self, from: Data(contentsOf: URL(fileURLWithPath: json)))
             #expect(

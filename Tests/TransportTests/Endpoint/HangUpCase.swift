@@ -87,7 +87,7 @@ struct HangUpCase: Sendable, CustomTestStringConvertible {
     }
 
     /// How long anything is waited for: only a call that hangs takes so long.
-    static let patience = Duration.seconds(30)
+    static let patience = Duration.seconds(120)
 
     static func comes(_ condition: () async -> Bool) async -> Bool {
         let deadline = ContinuousClock.now + patience

@@ -54,7 +54,7 @@ import Transport
     }
 
     private func become(_ state: TransportState, _ session: TransportSession) async -> Bool {
-        for _ in 0..<4_000 {
+        for _ in 0..<12_000 {
             let now = session.snapshot.state
             if now == state { return true }
             if now == .ended { return false }
@@ -65,7 +65,7 @@ import Transport
 
     private func hearsTone(_ session: TransportSession) async -> Bool {
         var block = [Int16](repeating: 0, count: 4_800)
-        for _ in 0..<400 {
+        for _ in 0..<6_000 {
             let count = block.withUnsafeMutableBufferPointer { session.playout.read(into: $0) }
             let heard = block[..<count]
             let energy = heard.reduce(0.0) { $0 + Double($1) * Double($1) } / Double(max(1, count))
@@ -90,7 +90,7 @@ import Transport
         #expect(session.snapshot.path?.dtlsVersion == "DTLSv1.2")
         session.end()
         #expect(await session.outcome() == .ended(.local))
-        for _ in 0..<400 where site.endpoint.connectionCount > 0 { try await Task.sleep(for: .milliseconds(5)) }
+        for _ in 0..<12_000 where site.endpoint.connectionCount > 0 { try await Task.sleep(for: .milliseconds(5)) }
         #expect(site.endpoint.connectionCount == 0)
         site.endpoint.stop()
     }

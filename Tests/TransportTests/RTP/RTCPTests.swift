@@ -50,6 +50,9 @@ import Testing
             var reception: RTPReceptionStatistics? = RTPReceptionStatistics(ssrc: SSRC(0x1A2B_3C4D))
             var reporter = RTCPReporter(localSSRC: SSRC(7), cname: "x")
             for count in 0...packet.count {
+                let cut = types(Array(packet[..<count]))
+                #expect(cut.packets.count <= packet.count / 4)
+                if !count.isMultiple(of: 4) { #expect(cut.error != nil, "\(count)") }
                 reporter.handle(Array(packet[..<count]).span.bytes, reception: &reception, now: .zero)
             }
             for _ in 0..<2_000 {

@@ -68,7 +68,7 @@ struct ByteStreamTests {
                 if let take = accept.value { take(fd) } else { Glibc.close(fd) }
             }
             accept.value = { [unowned self] fd in
-                let stream = ByteStream(accepted: fd, tls: tls, deadline: loop.now + .seconds(10), loop: loop)
+                let stream = ByteStream(accepted: fd, tls: tls, deadline: loop.now + .seconds(60), loop: loop)
                 let id = ObjectIdentifier(stream)
                 streams[id] = stream
                 let queue = Box<[UInt8]>([])
@@ -215,7 +215,7 @@ struct ByteStreamTests {
             let client = await connect(loop, to: "127.0.0.1", port: server.listener.localAddress.port, trust: nil)
             _ = await client.timing()
             await loop.run {
-                client.stream.startTLS(.init(context: trust, host: "voice.example"), deadline: loop.after(5))
+                client.stream.startTLS(.init(context: trust, host: "voice.example"), deadline: loop.after(60))
             }
             #expect(await client.timing()?.secured != nil)
             #expect(await loop.run { client.stream.write(octets(4).span.bytes) } == 1)
@@ -272,7 +272,7 @@ struct ByteStreamTests {
             let bad = SocketAddress(ip: IPAddress(v4: 0x7F00_0009), port: good.port)
             let reached = Happenings<SocketAddress?>()
             await loop.run {
-                _ = TCPConnector.connect(to: [bad, good], deadline: loop.after(5), loop: loop) { outcome in
+                _ = TCPConnector.connect(to: [bad, good], deadline: loop.after(60), loop: loop) { outcome in
                     guard case .success(let connection) = outcome else { return reached.add(nil) }
                     close(connection.fd)
                     reached.add(connection.remote)
@@ -288,15 +288,15 @@ struct ByteStreamTests {
         try await withLoop { loop in
             let outcomes = Happenings<Resolver.Outcome>()
             await loop.run {
-                let abandoned = Resolver.resolve(host: "localhost", port: 1, deadline: loop.after(5), loop: loop) {
+                let abandoned = Resolver.resolve(host: "localhost", port: 1, deadline: loop.after(60), loop: loop) {
                     outcomes.add($0)
                 }
                 abandoned.cancel()
-                _ = Resolver.resolve(host: "[::1]", port: 2, deadline: loop.after(5), loop: loop) { outcomes.add($0) }
+                _ = Resolver.resolve(host: "[::1]", port: 2, deadline: loop.after(60), loop: loop) { outcomes.add($0) }
             }
             #expect(await outcomes.next() == .success([SocketAddress(ip: .loopbackV6, port: 2)]))
             await loop.run {
-                _ = Resolver.resolve(host: "localhost", port: 3, deadline: loop.after(5), loop: loop) {
+                _ = Resolver.resolve(host: "localhost", port: 3, deadline: loop.after(60), loop: loop) {
                     outcomes.add($0)
                 }
             }

@@ -218,9 +218,16 @@ import Testing
         var randomness = Randomness.seeded(3)
         for name in ["SDP-01", "SDP-02", "SDP-16", "SDP-20"] {
             let bytes = Array(try text(name + ".sdp").utf8)
-            for count in stride(from: 0, to: bytes.count, by: 3) {
-                _ = try? RemoteMedia(offer: String(decoding: bytes[..<count], as: UTF8.self))
+            let whole = try RemoteMedia(offer: String(decoding: bytes, as: UTF8.self))
+            for count in 0..<bytes.count {
+                guard let cut = try? RemoteMedia(offer: String(decoding: bytes[..<count], as: UTF8.self)) else {
+                    continue
+                }
+                // What is left can only be less.
+                #expect(cut.candidates.count <= whole.candidates.count)
+                #expect(cut.fingerprints.count <= whole.fingerprints.count)
             }
+            #expect((try? RemoteMedia(offer: String(decoding: bytes.prefix(60), as: UTF8.self))) == nil)
             for _ in 0..<400 {
                 var changed = bytes
                 for _ in 0...3 {
