@@ -19,7 +19,7 @@ public struct EndpointConfiguration: Sendable {
     public var udpPort: UInt16 = 0
     /// The certificate of the call line.
     public var identity = EndpointIdentity.selfSigned
-    /// Keys that may call. Empty lets any caller in.
+    /// Keys that may call, none of them empty. Without any, every caller is let in.
     public var keys: [String] = []
     /// Origins a browser may call from, such as `https://app.example`. Empty allows every one.
     public var origins: [String] = []

@@ -187,9 +187,10 @@ final class EndpointConnection: @unchecked Sendable {
         var isKnown = false
         for candidate in keys {
             let expected = Array(candidate.utf8)
+            guard !expected.isEmpty else { continue }
             var difference = given.count ^ expected.count
-            for index in 0..<given.count { difference |= Int(given[index] ^ expected[index % max(1, expected.count)]) }
-            isKnown = (difference == 0 && !expected.isEmpty) || isKnown
+            for index in 0..<given.count { difference |= Int(given[index] ^ expected[index % expected.count]) }
+            isKnown = difference == 0 || isKnown
         }
         return isKnown
     }

@@ -47,6 +47,8 @@ final class EndpointDriver: @unchecked Sendable {
     init(
         _ configuration: EndpointConfiguration, handler: @escaping @Sendable (AgentCall) async -> Void
     ) throws(TransportError) {
+        // One that nobody has set: from an empty variable, say.
+        guard !configuration.keys.contains("") else { throw .invalidOptions("keys: a key must not be empty") }
         let listening = try ListenAddresses(configuration.listenAddresses)
         announced = try AnnouncedAddresses(listening: listening, substitutes: configuration.announcedAddresses)
         let reachable = announced.reachable(interfaces: announced.needsInterfaces ? NetworkInterfaces.all() : [])

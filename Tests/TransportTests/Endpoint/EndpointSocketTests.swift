@@ -139,6 +139,20 @@ import Testing
         #expect(calls.load(ordering: .relaxed) == 0)
     }
 
+    @Test("An empty key among the endpoint's is refused") func emptyKey() {
+        for keys in [[""], ["right", ""]] {
+            var configuration = EndpointConfiguration()
+            configuration.identity = .none
+            configuration.keys = keys
+            #expect {
+                try AgentEndpoint(configuration: configuration) { _ in }
+            } throws: { error in
+                guard case .invalidOptions(let text)? = error as? TransportError else { return false }
+                return text.hasPrefix("keys")
+            }
+        }
+    }
+
     /// Sends `bytes` and returns what came once `isDone`, or at the end of the connection.
     private func exchange(
         _ port: UInt16, _ bytes: [UInt8], _ isDone: @escaping @Sendable ([UInt8]) -> Bool
