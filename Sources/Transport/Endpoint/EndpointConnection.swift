@@ -5,8 +5,6 @@ import TransportRuntime
 
 /// One line of an endpoint with the call on it. Confined to the endpoint's loop; other threads only submit work.
 final class EndpointConnection: @unchecked Sendable {
-    /// Tuples remembered for routing; the lite agent keeps fewer.
-    private static let pathLimit = 32
     private static let lineRoom = 16_384
     private static let snapshotInterval = Nanoseconds.milliseconds(100)
 
@@ -15,8 +13,6 @@ final class EndpointConnection: @unchecked Sendable {
     private var call: ServerCall
     private var timer: TimerID?
     private var lineBytes: [UInt8] = []
-    private var paths: [NetworkPath] = []
-    private var ufrags: [String] = []
     private var takenID: String?
     private var agent: AgentCall?
     private let received: PCMRing
@@ -78,12 +74,7 @@ final class EndpointConnection: @unchecked Sendable {
             call.settleAdmission(of: wanted, isAdmitted: driver.admits(wanted.remote.ip, now: now))
         }
         drain()
-        guard !isFinished, call.isAuthenticated(path) else { return false }
-        if !paths.contains(path) {
-            if paths.count == Self.pathLimit { paths.removeFirst() }
-            paths.append(path)
-        }
-        return true
+        return !isFinished && call.isAuthenticated(path)
     }
 
     /// Whether `path` stays this call's, whatever checks another one: its media has just come from there.
@@ -147,9 +138,7 @@ final class EndpointConnection: @unchecked Sendable {
             agent?.shared.yield(.transportChanged(kind, fallback))
         case .message(let bytes): agent?.shared.yield(.message(bytes))
         case .ufragsChanged:
-            driver.route(call.localUfrags, insteadOf: ufrags, to: self)
-            ufrags = call.localUfrags
-            if let ssrc = call.remoteSSRC { driver.route(ssrc: ssrc, to: self) }
+            driver.route(ufrags: call.localUfrags, ssrc: call.remoteSSRC, to: self)
         case .ended(let outcome):
             if let agent {
                 agent.shared.update(call.snapshot(startedAt: openedAt))
@@ -230,6 +219,6 @@ final class EndpointConnection: @unchecked Sendable {
         isFinished = true
         if let timer { driver.loop.cancel(timer) }
         timer = nil
-        driver.remove(self, callID: takenID, ufrags: ufrags, ssrc: call.remoteSSRC, paths: paths)
+        driver.remove(self, callID: takenID)
     }
 }

@@ -27,10 +27,7 @@ final class EndpointDriver: @unchecked Sendable {
 
     private var sockets: EndpointSockets
     private var connections: [ObjectIdentifier: EndpointConnection] = [:]
-    private var byUfrag: [STUNUsernameFragment: EndpointConnection] = [:]
-    private var byPath: [NetworkPath: EndpointConnection] = [:]
-    /// Finds the call of media that comes from an address it has not shown yet.
-    private var bySSRC: [UInt32: EndpointConnection] = [:]
+    private var routes = DatagramRoutes<EndpointConnection>()
     private var unconfirmed = UnconfirmedDestinations()
     private var liveIDs: Set<String> = []
     private var endedIDs: [(id: String, at: Instant)] = []
@@ -174,37 +171,24 @@ final class EndpointDriver: @unchecked Sendable {
         return liveIDs.insert(id).inserted
     }
 
-    /// Checks find the call by its username fragments, one or two: these take the place of those.
-    func route(_ ufrags: [String], insteadOf old: [String], to connection: EndpointConnection) {
-        for ufrag in old where !ufrags.contains(ufrag) {
-            if let fragment = STUNUsernameFragment(ufrag) { byUfrag[fragment] = nil }
-        }
-        for ufrag in ufrags {
-            if let fragment = STUNUsernameFragment(ufrag) { byUfrag[fragment] = connection }
-        }
-    }
-
-    /// Media with this SSRC, from an address that is no call's, is tried with the call. Who has it first keeps it.
-    func route(ssrc: UInt32, to connection: EndpointConnection) {
-        if bySSRC[ssrc] == nil { bySSRC[ssrc] = connection }
+    /// Checks find the call by its username fragments, one or two, and media from an unknown address by its sender.
+    func route(ufrags: [String], ssrc: UInt32?, to connection: EndpointConnection) {
+        routes.setUfrags(ufrags, of: connection)
+        if let ssrc { routes.setSSRC(ssrc, of: connection) }
     }
 
     /// Whether a call may send to an address that has not shown that it receives: all calls together count.
     func admits(_ ip: IPAddress, now: Instant) -> Bool { unconfirmed.admit(ip, now: now) }
 
     /// A connection is over.
-    func remove(
-        _ connection: EndpointConnection, callID: String?, ufrags: [String], ssrc: UInt32?, paths: [NetworkPath]
-    ) {
+    func remove(_ connection: EndpointConnection, callID: String?) {
         guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
         count.store(connections.count, ordering: .relaxed)
         if let callID, liveIDs.remove(callID) != nil {
             if endedIDs.count >= Self.endedIDLimit { endedIDs.removeFirst() }
             endedIDs.append((callID, loop.now))
         }
-        route([], insteadOf: ufrags, to: connection)
-        if let ssrc, bySSRC[ssrc] === connection { bySSRC[ssrc] = nil }
-        for path in paths where byPath[path] === connection { byPath[path] = nil }
+        routes.remove(connection)
     }
 
     private func receive(from socket: UDPSocket) {
@@ -217,22 +201,17 @@ final class EndpointDriver: @unchecked Sendable {
         {}
     }
 
-    /// Finds the call of a datagram: a check by its username fragment, everything else by its tuple.
+    /// Hands a datagram to its call, and the tuple with it once that is authenticated.
     private func deliver(_ packet: inout Packet, _ path: NetworkPath) {
-        var connection = byPath[path]
-        if STUNMessage.isSTUN(packet.bytes), let fragment = stunUsernameFragment(of: packet.bytes) {
-            connection = byUfrag[fragment]
-        } else if connection == nil, let ssrc = MediaPath.senderSSRC(of: packet.bytes) {
-            connection = bySSRC[ssrc]
-        }
-        guard let connection else {
+        guard let connection = routes.owner(of: packet.bytes, from: path) else {
             strayDatagrams += 1
             return
         }
-        guard connection.receive(&packet, path), byPath[path] !== connection else { return }
+        guard connection.receive(&packet, path) else { return }
+        let owner = routes.owner(of: path)
         // Behind one NAT a port may be another call's a moment later, but not while media comes from it.
-        if let owner = byPath[path], owner.holds(path) { return }
-        byPath[path] = connection
+        guard owner !== connection, owner?.holds(path) != true else { return }
+        routes.bind(path, to: connection)
     }
 
     /// Sends a datagram of a call's.
