@@ -30,7 +30,7 @@ public struct EndpointConfiguration: Sendable {
     public var callAudio = CallAudio.auto
     /// Declines every offer with this word (`disabled`, `busy`); nil to answer them.
     public var declineOffersWith: String?
-    /// Connections at one time; more are answered with 503.
+    /// Connections at one time, 1…1,000,000; 64 more are answered with 503, and what comes beyond is closed at once.
     public var connectionLimit = 1_000
     /// Budgets and bounds of each call.
     public var limits = TransportLimits()

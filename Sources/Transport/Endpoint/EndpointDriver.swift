@@ -12,6 +12,10 @@ final class EndpointDriver: @unchecked Sendable {
     private static let poolSize = 512
     /// Ended call ids that are remembered at most.
     private static let endedIDLimit = 10_000
+    /// The highest limit of connections that can be asked for.
+    private static let largestConnectionLimit = 1_000_000
+    /// Connections beyond the limit that are held to be answered with 503.
+    static let refusalLimit = 64
     /// How long the interfaces' addresses are believed: lines come faster than interfaces change.
     private static let interfacesKept = Nanoseconds.seconds(1)
 
@@ -38,6 +42,8 @@ final class EndpointDriver: @unchecked Sendable {
 
     /// Datagrams that belong to no call.
     private(set) var strayDatagrams = 0
+    /// Connections closed as they came, unanswered: too many were there.
+    private(set) var turnedAway = 0
 
     var connectionCount: Int { count.load(ordering: .relaxed) }
 
@@ -46,6 +52,9 @@ final class EndpointDriver: @unchecked Sendable {
     ) throws(TransportError) {
         // One that nobody has set: from an empty variable, say.
         guard !configuration.keys.contains("") else { throw .invalidOptions("keys: a key must not be empty") }
+        guard (1...Self.largestConnectionLimit).contains(configuration.connectionLimit) else {
+            throw .invalidOptions("connectionLimit must be 1…\(Self.largestConnectionLimit)")
+        }
         let listening = try ListenAddresses(configuration.listenAddresses)
         announced = try AnnouncedAddresses(listening: listening, substitutes: configuration.announcedAddresses)
         let reachable = announced.reachable(interfaces: announced.needsInterfaces ? NetworkInterfaces.all() : [])
@@ -137,6 +146,12 @@ final class EndpointDriver: @unchecked Sendable {
     }
 
     private func accept(_ fd: Int32, _ from: SocketAddress) {
+        // Who is one too many is told by a 503; a crowd is kept from memory and TLS.
+        guard connections.count < configuration.connectionLimit + Self.refusalLimit else {
+            turnedAway += 1
+            close(fd)
+            return
+        }
         let now = loop.now
         let stream = ByteStream(
             accepted: fd, tls: tls, deadline: now + configuration.limits.upgradeTimeout.nanoseconds, loop: loop)
