@@ -222,10 +222,12 @@ extension RemoteMedia {
             var best: PayloadType?
             var fallback: PayloadType?
             var reds: [PayloadType] = []
+            let maps = audio.valuesByFormat("rtpmap")
+            let formatParameters = audio.valuesByFormat("fmtp")
             for format in audio.formats {
                 // RFC 5761 §4: 64…95 would be taken for RTCP.
                 guard let number = SDPText.number(format), let type = PayloadType(number),
-                    !(64...95).contains(number), let map = Self.value("rtpmap", of: type, in: audio)
+                    !(64...95).contains(number), let map = maps[number]
                 else { continue }
                 let parts = map.split(separator: "/")
                 guard parts.count >= 2, parts[1] == "48000" else { continue }
@@ -240,22 +242,13 @@ extension RemoteMedia {
             self.opus = opus
             // RFC 2198 §5: every block must be the same Opus.
             red = reds.first { type in
-                let blocks = (Self.value("fmtp", of: type, in: audio) ?? "").split(separator: "/")
+                let blocks = (formatParameters[Int(type.rawValue)] ?? "").split(separator: "/")
                 return !blocks.isEmpty && blocks.allSatisfy { SDPText.number($0) == Int(opus.rawValue) }
             }
-            if let text = Self.value("fmtp", of: opus, in: audio) { parameters = OpusParameters(parsing: text) }
+            if let text = formatParameters[Int(opus.rawValue)] { parameters = OpusParameters(parsing: text) }
             if let time = audio.first("ptime").flatMap({ SDPText.number($0) }), (3...120).contains(time) {
                 parameters.packetTime = time
             }
-        }
-
-        /// What follows the payload type in its `rtpmap` or `fmtp` line.
-        private static func value(_ name: String, of type: PayloadType, in audio: SDPDocument.Section) -> Substring? {
-            for attribute in audio.attributes where attribute.name == name {
-                let words = attribute.value.split(separator: " ", maxSplits: 1)
-                if words.count == 2, SDPText.number(words[0]) == Int(type.rawValue) { return words[1] }
-            }
-            return nil
         }
     }
 }

@@ -33,6 +33,18 @@ struct SDPDocument {
         func has(_ name: String) -> Bool { attributes.contains { $0.name == name } }
         /// The values of all attributes called `name`.
         func all(_ name: String) -> [Substring] { attributes.lazy.filter { $0.name == name }.map(\.value) }
+
+        /// What follows each format's number in the first attribute called `name` that is about it: `rtpmap`, `fmtp`.
+        /// Each attribute is looked at once, however many formats there are.
+        func valuesByFormat(_ name: String) -> [Int: Substring] {
+            var values: [Int: Substring] = [:]
+            for attribute in attributes where attribute.name == name {
+                let words = attribute.value.split(separator: " ", maxSplits: 1)
+                guard words.count == 2, let number = SDPText.number(words[0]), values[number] == nil else { continue }
+                values[number] = words[1]
+            }
+            return values
+        }
     }
 
     /// Attributes before the first media section.

@@ -214,6 +214,19 @@ import Testing
         #expect((try? RemoteMedia(offer: good.replacingOccurrences(of: "a=mid:0", with: "a=mid:\0"))) == nil)
     }
 
+    @Test("Of all the maps that fit into an offer each is read once, and the first of a format counts") func maps()
+        throws
+    {
+        let formats = (96...127).map(String.init).joined(separator: " ")
+        let many = String(repeating: "a=rtpmap:96 x/8000\r\na=rtpmap:y\r\n", count: 1_800)
+        let text = SessionDescription.makeOffer(local())
+            .replacingOccurrences(of: "SAVPF 111\r\n", with: "SAVPF \(formats)\r\n\(many)")
+        let twice = text + "a=rtpmap:96 opus/48000/2\r\na=rtpmap:111 x/8000\r\n"
+        #expect(try RemoteMedia(offer: twice).opusPayloadType == .defaultOpus)
+        let audio = try #require(try SDPDocument(parsing: twice).sections.first)
+        #expect(audio.valuesByFormat("rtpmap") == [96: "x/8000", 111: "opus/48000/2"])
+    }
+
     @Test("Truncated at every length and mutated, nothing traps") func hostile() throws {
         var randomness = Randomness.seeded(3)
         for name in ["SDP-01", "SDP-02", "SDP-16", "SDP-20"] {
