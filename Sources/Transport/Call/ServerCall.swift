@@ -277,6 +277,10 @@ extension ServerCall {
             guard let transport = TransportKind(rawValue: select.transport) else {
                 return policy.reject(.badMessage("select names an unknown transport"))
             }
+            // Nothing would come of it but a wait for the connecting budget's end.
+            if transport == .webrtc, isWelcomed, localMedia == nil {
+                return policy.reject(.badOrder("select webrtc without an answer to an offer"))
+            }
             policy.select(
                 epoch: Int(select.epoch), transport: transport, fallback: select.fallback?.fallback, now: now)
         case .bye(let bye): policy.byeReceived(isFailure: bye.by == "failure", message: bye.message, now: now)
