@@ -171,6 +171,14 @@ import Testing
                 + #""audio":{"codecs":["o"],"payload_types":{"o":128},"ssrc":1}}"#, .invalid("audio.payload_types")
         ),
         (
+            #"{"type":"transport.hello","version":1,"call_id":"c","preference":"auto","transports":[],"#
+                + #""audio":{"codecs":["o"],"payload_types":{"o":64},"ssrc":1}}"#, .invalid("audio.payload_types")
+        ),
+        (
+            #"{"type":"transport.hello","version":1,"call_id":"c","preference":"auto","transports":[],"#
+                + #""audio":{"codecs":["o"],"payload_types":{"o":95},"ssrc":1}}"#, .invalid("audio.payload_types")
+        ),
+        (
             #"{"type":"transport.hello","version":1,"call_id":"c","preference":"auto","transports":[]}"#,
             .missing("audio")
         ),

@@ -6,7 +6,9 @@ extension ControlMessage.AudioDescription: Decodable {
         codecs = try fields.words("codecs")
         guard !codecs.isEmpty else { throw fields.invalid("codecs") }
         payloadTypes = try fields.value("payload_types")
-        guard payloadTypes.count <= ControlMessage.maximumListCount, payloadTypes.values.allSatisfy({ $0 <= 127 })
+        // RFC 5761 §4: 64…95 would be taken for RTCP.
+        guard payloadTypes.count <= ControlMessage.maximumListCount,
+            payloadTypes.values.allSatisfy({ $0 <= 127 && !(64...95).contains($0) })
         else {
             throw fields.invalid("payload_types")
         }

@@ -4,7 +4,7 @@ extension ControlMessage {
     package struct AudioDescription: Hashable, Sendable {
         /// rtpmap names, best first: `opus/48000/2`.
         package var codecs: [String]
-        /// Each codec's payload type (0…127).
+        /// Each codec's payload type (0…63, 96…127: RFC 5761 §4).
         package var payloadTypes: [String: UInt8]
         /// The SSRC of the line's audio.
         package var ssrc: UInt32
