@@ -13,7 +13,9 @@ final class EndpointConnection: @unchecked Sendable {
     private var call: ServerCall
     private var timer: TimerID?
     private var lineBytes: [UInt8] = []
-    private var takenID: String?
+    /// The key of a caller who had to show one.
+    private var key: String?
+    private var takenID: CallIDs.Entry?
     private var agent: AgentCall?
     private let received: PCMRing
     private let outgoing: PCMRing
@@ -166,6 +168,7 @@ final class EndpointConnection: @unchecked Sendable {
         if !configuration.keys.isEmpty, !Self.matches(request.key, configuration.keys) {
             return call.refuse(LineRefusal(status: 401, message: "the key is not known"), now: now)
         }
+        if !configuration.keys.isEmpty { key = request.key }
         call.accept(now: now)
     }
 
@@ -185,8 +188,9 @@ final class EndpointConnection: @unchecked Sendable {
     }
 
     private func hello(_ id: String, now: Instant) {
-        guard driver.takeID(id, now: now) else { return call.reject(.callExists, now: now) }
-        takenID = id
+        let entry = CallIDs.Entry(key: key, id: id)
+        guard driver.take(entry, now: now) else { return call.reject(.callExists, now: now) }
+        takenID = entry
         let shared = CallShared(messageLimit: driver.configuration.limits.queuedMessages)
         let driver = driver
         let agent = AgentCall(

@@ -10,8 +10,6 @@ import TransportRuntime
 final class EndpointDriver: @unchecked Sendable {
     /// Packets in hand at most, all calls together.
     private static let poolSize = 512
-    /// Ended call ids that are remembered at most.
-    private static let endedIDLimit = 10_000
     /// The highest limit of connections that can be asked for.
     private static let largestConnectionLimit = 1_000_000
     /// Connections beyond the limit that are held to be answered with 503.
@@ -33,8 +31,7 @@ final class EndpointDriver: @unchecked Sendable {
     private var connections: [ObjectIdentifier: EndpointConnection] = [:]
     private var routes = DatagramRoutes<EndpointConnection>()
     private var unconfirmed = UnconfirmedDestinations()
-    private var liveIDs: Set<String> = []
-    private var endedIDs: [(id: String, at: Instant)] = []
+    private var callIDs: CallIDs
     private let count = Atomic<Int>(0)
     private let announced: AnnouncedAddresses
     private var interfaces: [NetworkInterfaces.Address] = []
@@ -60,6 +57,7 @@ final class EndpointDriver: @unchecked Sendable {
         let reachable = announced.reachable(interfaces: announced.needsInterfaces ? NetworkInterfaces.all() : [])
         SRTPSession.prepareLibrary()
         self.configuration = configuration
+        callIDs = CallIDs(kept: configuration.limits.endedCallIDKept.nanoseconds)
         self.handler = handler
         (tls, certificatePEM) = try Self.security(configuration, reachable)
         let box = AcceptBox()
@@ -178,13 +176,8 @@ final class EndpointDriver: @unchecked Sendable {
             .map { SocketAddress(ip: $0, port: udpPort) }
     }
 
-    /// Takes a call id: false when it is live or ended less than a minute ago.
-    func takeID(_ id: String, now: Instant) -> Bool {
-        let kept = configuration.limits.endedCallIDKept.nanoseconds
-        endedIDs.removeAll { now - $0.at >= kept }
-        guard !endedIDs.contains(where: { $0.id == id }) else { return false }
-        return liveIDs.insert(id).inserted
-    }
+    /// Takes a call id: false when a call of it lives or has just ended.
+    func take(_ id: CallIDs.Entry, now: Instant) -> Bool { callIDs.take(id, now: now) }
 
     /// Checks find the call by its username fragments, one or two, and media from an unknown address by its sender.
     func route(ufrags: [String], ssrc: UInt32?, to connection: EndpointConnection) {
@@ -196,13 +189,10 @@ final class EndpointDriver: @unchecked Sendable {
     func admits(_ ip: IPAddress, now: Instant) -> Bool { unconfirmed.admit(ip, now: now) }
 
     /// A connection is over.
-    func remove(_ connection: EndpointConnection, callID: String?) {
+    func remove(_ connection: EndpointConnection, callID: CallIDs.Entry?) {
         guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
         count.store(connections.count, ordering: .relaxed)
-        if let callID, liveIDs.remove(callID) != nil {
-            if endedIDs.count >= Self.endedIDLimit { endedIDs.removeFirst() }
-            endedIDs.append((callID, loop.now))
-        }
+        if let callID { callIDs.end(callID, now: loop.now) }
         routes.remove(connection)
     }
 

@@ -139,6 +139,29 @@ import Testing
         #expect(calls.load(ordering: .relaxed) == 0)
     }
 
+    @Test("An id that one key's call has used is free for another key's, and refused for its own") func idsOfKeys()
+        async throws
+    {
+        var configuration = EndpointConfiguration()
+        configuration.identity = .none
+        configuration.keys = ["one", "two"]
+        let endpoint = try AgentEndpoint(configuration: configuration) { call in
+            for await _ in call.events {}
+        }
+        defer { endpoint.stop() }
+        var transports: [TransportKind?] = []
+        for key in ["one", "two", "one"] {
+            let snapshot = try await call("ws://\(endpoint.address)/") {
+                $0.key = key
+                $0.callID = "same"
+                $0.callTransport = .websocket
+            }
+            transports.append(snapshot.transport)
+            for _ in 0..<2_000 where endpoint.connectionCount > 0 { try await Task.sleep(for: .milliseconds(5)) }
+        }
+        #expect(transports == [.websocket, .websocket, nil])
+    }
+
     @Test("An empty key among the endpoint's is refused") func emptyKey() {
         for keys in [[""], ["right", ""]] {
             var configuration = EndpointConfiguration()
