@@ -86,14 +86,11 @@ extension ClientDriver {
 
     private func receive(from socket: UDPSocket) {
         let now = loop.now
-        while socket.receive(
-            into: pool,
-            { packet, remote, _ in
-                var packet = packet
-                let path = NetworkPath(local: socket.localAddress, remote: original(remote))
-                call.receive(&packet, path: path, now: now)
-            }) == UDPSocket.batchLimit
-        {}
+        socket.receiveTurn(into: pool) { packet, remote, _ in
+            var packet = packet
+            let path = NetworkPath(local: socket.localAddress, remote: original(remote))
+            call.receive(&packet, path: path, now: now)
+        }
         drain()
     }
 

@@ -197,13 +197,10 @@ final class EndpointDriver: @unchecked Sendable {
     }
 
     private func receive(from socket: UDPSocket) {
-        while socket.receive(
-            into: pool,
-            { packet, remote, local in
-                var packet = packet
-                deliver(&packet, NetworkPath(local: local, remote: remote))
-            }) == UDPSocket.batchLimit
-        {}
+        socket.receiveTurn(into: pool) { packet, remote, local in
+            var packet = packet
+            deliver(&packet, NetworkPath(local: local, remote: remote))
+        }
     }
 
     /// Hands a datagram to its call, and the tuple with it once that is authenticated.

@@ -57,6 +57,8 @@ package final class UDPSocket: @unchecked Sendable {
 
     /// Datagrams in one `recvmmsg` or `sendmmsg`.
     package static let batchLimit = Int(CLINUX_BATCH)
+    /// Batches in one `receiveTurn`.
+    package static let turnLimit = 4
     /// Bytes asked for in each direction's socket buffer; the kernel may grant less.
     package static let bufferSize: Int32 = 1 << 20
     /// Errors kept for `drainErrors` that a send had to read first.
@@ -164,6 +166,21 @@ package final class UDPSocket: @unchecked Sendable {
             if received < count { break }
         }
         counters.received += handed
+        return handed
+    }
+
+    /// Receives what waits, but at most `turnLimit` batches of it, and leaves the rest in the socket: a flood on one socket
+    /// keeps no loop from its timers and its other sockets. Else as `receive`.
+    @discardableResult
+    package func receiveTurn(
+        into pool: PacketPool, _ body: (consuming Packet, _ from: SocketAddress, _ local: SocketAddress) -> Void
+    ) -> Int {
+        var handed = 0
+        for _ in 0..<Self.turnLimit {
+            let count = receive(into: pool, body)
+            handed += count
+            if count < Self.batchLimit { break }
+        }
         return handed
     }
 

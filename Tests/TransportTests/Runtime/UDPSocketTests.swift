@@ -54,6 +54,18 @@ struct UDPSocketTests {
         #expect(receiver.counters.received == 100)
     }
 
+    @Test func aTurnLeavesTheRestOfAFloodInTheSocket() throws {
+        let pool = PacketPool(size: 64)
+        let receiver = try UDPSocket.open(bind: SocketAddress(ip: .loopbackV4, port: 0))
+        let sender = try UDPSocket.open(bind: SocketAddress(ip: .loopbackV4, port: 0))
+        let turn = UDPSocket.turnLimit * UDPSocket.batchLimit
+        for _ in 0..<(turn + 10) { enqueue(1, on: sender, pool: pool, to: receiver.localAddress) }
+        #expect(sender.flush() == .sent)
+        var turns: [Int] = []
+        for _ in 0..<3 { turns.append(receiver.receiveTurn(into: pool) { _, _, _ in }) }
+        #expect(turns == [turn, 10, 0])
+    }
+
     @Test func anEmptyPoolLeavesTheDatagramInTheSocket() throws {
         let pool = PacketPool(size: 1)
         let socket = try UDPSocket.open(bind: SocketAddress(ip: .loopbackV4, port: 0))
