@@ -30,6 +30,7 @@ final class EndpointDriver: @unchecked Sendable {
     private var sockets: EndpointSockets
     private var connections: [ObjectIdentifier: EndpointConnection] = [:]
     private var routes = DatagramRoutes<EndpointConnection>()
+    private(set) var earlyFlights = EarlyFlights()
     private var unconfirmed = UnconfirmedDestinations()
     private var callIDs: CallIDs
     private let count = Atomic<Int>(0)
@@ -37,7 +38,7 @@ final class EndpointDriver: @unchecked Sendable {
     private var interfaces: [NetworkInterfaces.Address] = []
     private var interfacesExpireAt = Instant.zero
 
-    /// Datagrams that belong to no call.
+    /// Datagrams that belong to no call, but for early DTLS.
     private(set) var strayDatagrams = 0
     /// Connections closed as they came, unanswered: too many were there.
     private(set) var turnedAway = 0
@@ -206,7 +207,11 @@ final class EndpointDriver: @unchecked Sendable {
     /// Hands a datagram to its call, and the tuple with it once that is authenticated.
     private func deliver(_ packet: inout Packet, _ path: NetworkPath) {
         guard let connection = routes.owner(of: packet.bytes, from: path) else {
-            strayDatagrams += 1
+            if DatagramKind(of: packet.bytes) == .dtls {
+                earlyFlights.park(packet.bytes, from: path, now: loop.now)
+            } else {
+                strayDatagrams += 1
+            }
             return
         }
         guard connection.receive(&packet, path) else { return }
@@ -214,6 +219,11 @@ final class EndpointDriver: @unchecked Sendable {
         // Behind one NAT a port may be another call's a moment later, but not while media comes from it.
         guard owner !== connection, owner?.holds(path) != true else { return }
         routes.bind(path, to: connection)
+        for bytes in earlyFlights.claim(path, now: loop.now) {
+            guard var flight = pool.take() else { return }
+            flight.assign(bytes.span.bytes)
+            _ = connection.receive(&flight, path)
+        }
     }
 
     /// Sends a datagram of a call's.

@@ -21,11 +21,8 @@ extension MediaPath {
 
     mutating func handle(_ event: ICELiteAgent.Event, now: Instant) {
         switch event {
-        case .tupleAuthenticated(let path):
+        case .tupleAuthenticated:
             if evidence.firstAnswerAt == nil { evidence.firstAnswerAt = now }
-            let waiting = parkedFlights.filter { $0.path == path && now - $0.at <= Self.parkedFor }
-            parkedFlights.removeAll { $0.path == path || now - $0.at > Self.parkedFor }
-            for flight in waiting { feed(flight.bytes.span.bytes, from: path, now: now) }
         case .selected(let path): events.append(.selected(path))
         case .consentExpired: evidence.isLost = true
         case .restartCompleted: events.append(.restarted)

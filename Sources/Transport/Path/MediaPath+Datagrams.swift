@@ -53,11 +53,8 @@ extension MediaPath {
     }
 
     private mutating func handleFlight(_ packet: borrowing Packet, path: NetworkPath, now: Instant) -> Verdict {
-        guard isTrusted(path), dtls != nil else {
-            guard parkedFlights.count < Self.parkedFlightLimit else { return drop(\.parkedOverflow) }
-            parkedFlights.append(Parked(path: path, bytes: packet.copiedBytes, at: now))
-            return .consumed
-        }
+        // What came before the check waits at the endpoint's port, which knows no call of it yet.
+        guard isTrusted(path), dtls != nil else { return drop(\.untrusted) }
         feed(packet.bytes, from: path, now: now)
         return .consumed
     }

@@ -40,8 +40,6 @@ package struct MediaPath: ~Copyable {
         case ufragsChanged
     }
 
-    /// Parked DTLS datagrams, all tuples together.
-    package static let parkedFlightLimit = 16
     /// Parked SRTP packets that came before the keys.
     package static let parkedMediaLimit = 50
     /// How long a parked packet is kept.
@@ -75,7 +73,6 @@ package struct MediaPath: ~Copyable {
     /// Where the flight that waits for its answer has gone.
     var flightSentTo: [NetworkPath] = []
     var outbox: [Parked] = []
-    var parkedFlights: [Parked] = []
     var parkedMedia: [Parked] = []
     var events: [Event] = []
     var isClosed = false
@@ -202,7 +199,6 @@ package struct MediaPath: ~Copyable {
         lite = nil
         gathering.cancel()
         parkedMedia.removeAll()
-        parkedFlights.removeAll()
     }
 
     /// Moves what happened inside between ICE, DTLS and SRTP, until nothing moves any more.

@@ -10,7 +10,7 @@ package struct MediaPathStatistics: Sendable, Equatable {
     package var malformed = 0
     /// STUN messages that were not taken.
     package var checksDropped = 0
-    /// Media from a tuple that no check authenticated.
+    /// Media and handshake records from a tuple that no check authenticated.
     package var untrusted = 0
     /// Early packets beyond what is parked.
     package var parkedOverflow = 0
