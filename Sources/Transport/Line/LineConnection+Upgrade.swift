@@ -33,7 +33,7 @@ extension LineConnection {
     mutating func readHead() {
         let parsed: (head: HTTPHead, byteCount: Int)
         do throws(HTTPError) {
-            guard let whole = try HTTPHead.parse(head) else { return }
+            guard let whole = try HTTPHead.parse(head, searched: &headSearched) else { return }
             parsed = whole
         } catch {
             switch role {
@@ -45,6 +45,7 @@ extension LineConnection {
             return
         }
         head.consume(parsed.byteCount)
+        headSearched = 0
         switch role {
         case .client: readResponse(parsed.head)
         case .server:

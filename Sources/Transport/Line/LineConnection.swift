@@ -31,6 +31,8 @@ package struct LineConnection: ~Copyable {
     var phase: Phase = .upgrading
     /// Stream bytes of the upgrade; frames are in `reader`.
     var head = ByteQueue(capacity: 2_048)
+    /// Bytes of `head` in which its end is not.
+    var headSearched = 0
     var reader: FrameReader
     var outbound = ByteQueue(capacity: 4_096)
     var audio = AudioRing(slots: LineLimits.audioRingPackets)

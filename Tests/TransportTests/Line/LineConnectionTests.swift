@@ -33,6 +33,17 @@ import Testing
         #expect(client.seen.last == .text("ho") && server.seen.last == .text("hi €"))
     }
 
+    @Test func anAnswerBehindALongInterimResponseIsFound() throws {
+        let client = try LineEnd.client()
+        let server = LineEnd.server()
+        server.receive(client.output())
+        server.line.accept(now: .zero)
+        let links = String(repeating: "x", count: 1_000)
+        client.receive(Array("HTTP/1.1 103 Early Hints\r\nLink: \(links)\r\n\r\n".utf8))
+        client.receive(server.output())
+        #expect(client.seen == [.opened])
+    }
+
     @Test func refusalTravelsWhole() throws {
         let client = try LineEnd.client()
         let server = LineEnd.server()

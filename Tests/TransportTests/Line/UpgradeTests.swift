@@ -13,7 +13,8 @@ import Testing
     static func head(_ text: String) throws -> HTTPHead {
         var queue = ByteQueue()
         queue.append(Array(text.utf8))
-        let parsed = try HTTPHead.parse(queue)
+        var searched = 0
+        let parsed = try HTTPHead.parse(queue, searched: &searched)
         return try #require(parsed).head
     }
 
@@ -24,6 +25,21 @@ import Testing
         ]
         edit(&lines)
         return lines.joined(separator: "\r\n") + "\r\n\r\n"
+    }
+
+    @Test func aHeadThatComesByteByByteIsSearchedOnce() throws {
+        let bytes = Array(Self.request().utf8)
+        var queue = ByteQueue()
+        var searched = 0
+        for (index, byte) in bytes.enumerated() {
+            queue.append(byte)
+            let parsed = try HTTPHead.parse(queue, searched: &searched)
+            #expect(searched == index + 1)
+            #expect((parsed?.byteCount == bytes.count) == (index + 1 == bytes.count))
+        }
+        // What was searched is not looked at again: here the end is in it.
+        let again = try HTTPHead.parse(queue, searched: &searched)
+        #expect(again == nil)
     }
 
     @Test func acceptIsThatOfRFC6455Section1_3() {
