@@ -18,8 +18,6 @@ struct DTLSRecordScan: Equatable {
     var alertDescription: UInt8?
 
     /// Looks for the first record in the clear that has no business in a handshake. An attacker can write those.
-    ///
-    /// - Parameter established: The handshake is over: no record in the clear but its repeats is of use.
     init(_ datagram: borrowing RawSpan) {
         let total = datagram.byteCount
         datagram.withUnsafeBytes { bytes in
