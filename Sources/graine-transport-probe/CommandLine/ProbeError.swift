@@ -19,7 +19,8 @@ enum ProbeError: Error, Equatable, Sendable {
     /// Ctrl-C (130).
     case interrupted
 
-    /// What went wrong, without the `error: ` in front and always on one line.
+    /// What went wrong, without the `error: ` in front, always on one line and without control characters: some of it is a
+    /// server's, and a terminal obeys what it prints.
     var message: String {
         let text =
             switch self {
@@ -28,7 +29,10 @@ enum ProbeError: Error, Equatable, Sendable {
                 text
             case .interrupted: "interrupted"
             }
-        return String(text.map { $0.isNewline ? " " : $0 })
+        // CR and LF are one Character together, and make one space.
+        let line = String(text.map { $0.isNewline || $0 == "\t" ? " " : $0 })
+        return String(
+            String.UnicodeScalarView(line.unicodeScalars.filter { $0.properties.generalCategory != .control }))
     }
 
     /// The exit code that goes with it.
