@@ -52,6 +52,7 @@ extension MediaPath {
         evidence.localCandidates = full.localCandidates.count
         evidence.pairs = outcome.pairs
         evidence.remoteIsComplete = outcome.remoteIsComplete
+        evidence.localIsComplete = outcome.localIsComplete
         evidence.lastPairAt = outcome.lastPairAddedAt
         evidence.checksSent = Int(clamping: outcome.checksSent)
         evidence.everyPairRefused = outcome.everyPairRefused.map(Self.sentence)
