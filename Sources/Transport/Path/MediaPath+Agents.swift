@@ -15,7 +15,8 @@ extension MediaPath {
         case .selected(let path): events.append(.selected(path))
         case .restarted: events.append(.restarted)
         case .selectedPathLost: events.append(.selectedPathLost)
-        case .consentExpired: evidence.isLost = true
+        // A restart that is outstanding may still bring a pair; the silence has its own limit.
+        case .consentExpired: evidence.isLost = evidence.isLost || full?.isRestarting != true
         }
     }
 

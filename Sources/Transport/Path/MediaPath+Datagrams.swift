@@ -81,6 +81,8 @@ extension MediaPath {
             noteForeignMedia(now: now)
         }
         lastHeardAt = now
+        // The endpoint only watches: a peer that comes back is back.
+        if lite != nil { evidence.isLost = false }
         return isControl ? .rtcp : .rtp
     }
 
