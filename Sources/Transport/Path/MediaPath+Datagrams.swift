@@ -43,7 +43,6 @@ extension MediaPath {
             accepted = lite?.handle(packet.bytes, path: path, now: now) == .accepted
         }
         guard accepted else { return drop(\.checksDropped) }
-        if evidence.firstMediaAt == nil || path == selectedPath { lastHeardAt = now }
         return .consumed
     }
 

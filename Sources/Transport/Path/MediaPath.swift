@@ -84,7 +84,7 @@ package struct MediaPath: ~Copyable {
 
     /// What the path can tell of itself, for the policy.
     package internal(set) var evidence = PathEvidence()
-    /// When a packet last authenticated on the path.
+    /// When SRTP or SRTCP last authenticated. Checks do not count: where only they come through, nobody is heard.
     package internal(set) var lastHeardAt: Instant?
     /// What came and went, and what was dropped.
     package internal(set) var statistics = MediaPathStatistics()
