@@ -292,7 +292,8 @@ extension ServerCall {
     mutating func pumpPath(now: Instant) {
         while let event = carriages.path?.pollEvent() {
             switch event {
-            case .secured:
+            case .secured: break
+            case .completed:
                 if carriages.takeParkedMedia(now: now) { policy.heard(on: .webrtc, now: now) }
             case .closedByPeer: policy.pathClosedByPeer(now: now)
             case .checkWanted: send(.check)

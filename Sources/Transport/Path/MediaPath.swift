@@ -22,8 +22,10 @@ package struct MediaPath: ~Copyable {
 
     /// What the owner should know. All else is in `evidence`.
     package enum Event: Sendable, Equatable {
-        /// The SRTP keys are there and the peer's certificate is the signalled one: media may flow.
+        /// The SRTP keys are there and the peer's certificate is the signalled one: media may be sent.
         case secured
+        /// The peer's Finished is verified: the keys are final, and what came under them is taken now.
+        case completed
         /// The peer ended the association (close_notify).
         case closedByPeer
         /// The path that sends changed.
@@ -63,6 +65,8 @@ package struct MediaPath: ~Copyable {
     var lite: ICELiteAgent?
     var dtls: DTLSSession?
     var srtp: SRTPSession?
+    /// A client has its keys before the peer's Finished: until then what comes is parked.
+    var areKeysFinal = false
     var gathering: ServerReflexiveGathering
     let certificate: DTLSCertificate
     let localSSRC: UInt32
