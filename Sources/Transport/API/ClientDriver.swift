@@ -37,6 +37,9 @@ final class ClientDriver: @unchecked Sendable {
             call.wanted = configuration.callTransport
             call.isStandard = configuration.callAudio == .standard
             call.recovery = configuration.recoveryPolicy
+            if let budget = configuration.limits.overlongBudget {
+                throw .invalidOptions("limits.\(budget) is longer than its default")
+            }
             call.limits = configuration.limits
             for url in configuration.stunServers {
                 guard let server = STUNServer(url: url) else {

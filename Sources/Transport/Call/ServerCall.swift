@@ -95,6 +95,7 @@ extension ServerCall {
     /// The upgrade is granted.
     package mutating func accept(now: Instant) {
         carriages.line?.accept(now: now)
+        policy.upgraded(now: now)
         settle(now: now)
     }
 

@@ -44,15 +44,18 @@ package struct ServerPolicy: Sendable {
     private let openedAt: Instant
     private var state = State.awaitingHello
     private var lineLostAt: Instant?
+    /// When the peer closed the media path that carries the call.
+    private var pathClosedAt: Instant?
     private var effects: [Effect] = []
     private var welcomedAt: Instant?
+    private var upgradedAt: Instant?
 
     /// The highest epoch obeyed; 0 before the first select.
     package private(set) var epoch = 0
     /// Selects that were not above the epoch in force: acknowledged, not obeyed.
     package private(set) var staleSelects = 0
 
-    /// - Parameter now: when the line opened: hello is due by `helloTimeout`.
+    /// - Parameter now: when the connection was accepted: the upgrade is due by `upgradeTimeout`, then hello.
     package init(limits: TransportLimits, now: Instant) {
         self.limits = limits
         openedAt = now
@@ -83,6 +86,9 @@ package struct ServerPolicy: Sendable {
     private var isActive: Bool { if case .active = state { true } else { false } }
 
     // MARK: Inputs
+
+    /// The upgrade was granted: hello is due.
+    package mutating func upgraded(now: Instant) { upgradedAt = now }
 
     /// Hello was answered by a welcome.
     package mutating func welcomed(now: Instant) {
@@ -198,7 +204,8 @@ package struct ServerPolicy: Sendable {
     package var nextDeadline: Instant {
         switch state {
         case .ended: .never
-        case .awaitingHello: openedAt + limits.helloTimeout.nanoseconds
+        case .awaitingHello:
+            upgradedAt.map { $0 + limits.helloTimeout.nanoseconds } ?? openedAt + limits.upgradeTimeout.nanoseconds
         case .welcomed(let at): at + limits.selectTimeout.nanoseconds
         case .selected(let selection):
             selection.transport == .websocket

@@ -75,6 +75,15 @@ import Transport
         #expect(mute.callState == .ended)
     }
 
+    @Test("Hello is due 5 s after the upgrade, the upgrade 5 s after the connection")
+    func hello() {
+        var policy = ServerPolicy(limits: TransportLimits(), now: .zero)
+        policy.upgraded(now: at(4_000))
+        #expect(policy.nextDeadline == at(9_000))
+        policy.handleTimeout(now: at(9_000))
+        #expect(effects(&policy).first == .reject(.helloTimeout))
+    }
+
     @Test("A hang-up from either end is final")
     func hangUp() {
         var policy = welcomed()
