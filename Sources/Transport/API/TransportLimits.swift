@@ -59,7 +59,7 @@ public struct TransportLimits: Sendable, Hashable {
     public var parkedLinePackets = 50
     /// Application messages waiting for the application; the call ends as failed beyond.
     public var queuedMessages = 256
-    /// Bytes waiting to be written to the line; the call ends as failed beyond.
+    /// Bytes waiting to be written to the line; an application's message is dropped and counted beyond.
     public var queuedLineBytes = 1 << 20
 
     public init() {}

@@ -141,11 +141,12 @@ final class EndpointConnection: @unchecked Sendable {
         case .stateChanged(let state):
             guard state != .ended else { return }
             updateSnapshot(now: now)
-            agent?.shared.yield(.stateChanged(state))
+            _ = agent?.shared.yield(.stateChanged(state))
         case .transportChanged(let kind, let fallback):
             updateSnapshot(now: now)
-            agent?.shared.yield(.transportChanged(kind, fallback))
-        case .message(let bytes): agent?.shared.yield(.message(bytes))
+            _ = agent?.shared.yield(.transportChanged(kind, fallback))
+        case .message(let bytes):
+            if agent?.shared.yield(.message(bytes)) == false { call.fail(CallMessage.messagesNotTaken, now: now) }
         case .ufragsChanged:
             driver.route(call.localUfrags, insteadOf: ufrags, to: self)
             ufrags = call.localUfrags
@@ -153,7 +154,7 @@ final class EndpointConnection: @unchecked Sendable {
         case .ended(let outcome):
             if let agent {
                 agent.shared.update(call.snapshot(startedAt: openedAt))
-                agent.shared.yield(.stateChanged(.ended))
+                _ = agent.shared.yield(.stateChanged(.ended))
                 agent.shared.finish(outcome)
             }
         }
