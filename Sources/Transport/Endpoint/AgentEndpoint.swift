@@ -72,7 +72,13 @@ public final class AgentCall: Sendable {
     public func end() { onEnd() }
 
     /// Sends an application's message: one JSON object whose `type` does not begin with `transport.`.
-    public func send(message: [UInt8]) { onMessage(message) }
+    ///
+    /// - Parameter message: UTF-8, at most 256 KiB.
+    /// - Throws: `invalidMessage`; then nothing was sent.
+    public func send(message: [UInt8]) throws(TransportError) {
+        try ApplicationMessage.check(message)
+        onMessage(message)
+    }
 
     /// The call as it stands.
     public var snapshot: TransportSnapshot { shared.snapshot }
