@@ -150,6 +150,12 @@ extension ServerCall {
         settle(now: now)
     }
 
+    /// The endpoint goes away: bye and 1001 to a client that was welcomed, 4503 to one that was not.
+    package mutating func goAway(now: Instant) {
+        policy.goAway()
+        settle(now: now)
+    }
+
     package mutating func fail(_ message: String, now: Instant) {
         policy.fail(message, now: now)
         settle(now: now)
@@ -329,10 +335,11 @@ extension ServerCall {
         if let bye, isWelcomed {
             switch bye {
             case .server: send(.bye(ControlMessage.Bye(by: "server")))
+            case .goingAway: send(.bye(ControlMessage.Bye(by: "server", message: CallMessage.goingAway)))
             case .failure(let message): send(.bye(ControlMessage.Bye(by: "failure", message: message)))
             }
         }
-        carriages.line?.close(code: .normal, now: now)
+        carriages.line?.close(code: bye == .goingAway ? .goingAway : .normal, now: now)
         carriages.end(now: now)
         events.append(.ended(outcome))
     }

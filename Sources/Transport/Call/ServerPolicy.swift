@@ -22,6 +22,8 @@ package struct ServerPolicy: Sendable {
     /// Who a bye is by.
     package enum Bye: Sendable, Equatable {
         case server
+        /// The endpoint goes away, and all its calls with it.
+        case goingAway
         case failure(String)
     }
 
@@ -116,6 +118,7 @@ package struct ServerPolicy: Sendable {
         }
         epoch = newEpoch
         let next = Selection(transport: transport, fallback: fallback, at: now)
+        if transport == .websocket { pathClosedAt = nil }
         if case .active(let current) = state {
             state = .active(next)
             if current.transport != transport {
@@ -156,6 +159,15 @@ package struct ServerPolicy: Sendable {
         end(failure(message), bye: .failure(message))
     }
 
+    /// The endpoint goes away. The client hears of it as of a hang-up; to the agent the call has failed.
+    package mutating func goAway() {
+        switch state {
+        case .ended: break
+        case .awaitingHello: reject(.unavailable)
+        case .welcomed, .selected, .active: end(failure(CallMessage.goingAway), bye: .goingAway)
+        }
+    }
+
     /// The client's bye came.
     package mutating func byeReceived(isFailure: Bool, message: String?, now: Instant) {
         if case .ended = state { return }
@@ -173,7 +185,9 @@ package struct ServerPolicy: Sendable {
     package mutating func lineClosed(now: Instant) {
         switch state {
         case .ended: break
-        case .active(let selection) where selection.transport == .webrtc: lineLostAt = lineLostAt ?? now
+        case .active(let selection) where selection.transport == .webrtc:
+            lineLostAt = lineLostAt ?? now
+            if pathClosedAt != nil { end(.ended(.remote), bye: nil) }
         case .active: end(failure(CallMessage.lineLost), bye: nil)
         case .awaitingHello, .welcomed, .selected: end(.failed(message: CallMessage.lineClosedEarly), bye: nil)
         }
@@ -185,9 +199,12 @@ package struct ServerPolicy: Sendable {
         if case .active = state, lineLostAt != nil { end(failure(CallMessage.pathLost), bye: nil) }
     }
 
-    /// The peer closed the media path for good; it counts as bye when the line cannot say it.
+    /// The peer closed the media path for good: it counts as bye when the line cannot say it, or does not within
+    /// `ClientPolicy.closedPathPatience`. A select of the WebSocket may still be on its way.
     package mutating func pathClosedByPeer(now: Instant) {
-        if case .active = state, lineLostAt != nil { end(.ended(.remote), bye: nil) }
+        guard case .active(let selection) = state, selection.transport == .webrtc else { return }
+        pathClosedAt = pathClosedAt ?? now
+        if lineLostAt != nil { end(.ended(.remote), bye: nil) }
     }
 
     package mutating func handleTimeout(now: Instant) {
@@ -197,7 +214,9 @@ package struct ServerPolicy: Sendable {
         case .awaitingHello: reject(.helloTimeout)
         case .welcomed: fail("The client chose no carriage in time.", now: now)
         case .selected: fail(CallMessage.notActive, now: now)
-        case .active: end(failure(CallMessage.lineLost), bye: nil)
+        case .active:
+            if pathClosedAt != nil { return end(.ended(.remote), bye: nil) }
+            end(failure(CallMessage.lineLost), bye: nil)
         }
     }
 
@@ -211,7 +230,10 @@ package struct ServerPolicy: Sendable {
             selection.transport == .websocket
                 ? selection.at + limits.webSocketActiveBudget.nanoseconds
                 : (welcomedAt ?? openedAt) + limits.connectingBudget.nanoseconds
-        case .active: lineLostAt.map { $0 + limits.lineLostLimit.nanoseconds } ?? .never
+        case .active:
+            min(
+                lineLostAt.map { $0 + limits.lineLostLimit.nanoseconds } ?? .never,
+                pathClosedAt.map { $0 + ClientPolicy.closedPathPatience } ?? .never)
         }
     }
 
