@@ -89,15 +89,18 @@ final class EndpointConnection: @unchecked Sendable {
     /// Whether `path` stays this call's, whatever checks another one: its media has just come from there.
     func holds(_ path: NetworkPath) -> Bool { call.holds(path, now: driver.loop.now) }
 
-    /// Ends at once: the endpoint goes away.
-    func abort() {
-        call.reject(.unavailable, now: driver.loop.now)
+    /// The endpoint goes away: both carriages say so. The connection is removed when the client has heard it.
+    func goAway() {
+        call.goAway(now: driver.loop.now)
         drain()
-        if !isFinished {
-            stream?.abort()
-            stream = nil
-            finish()
-        }
+    }
+
+    /// Ends at once what `goAway` did not end in time.
+    func abort() {
+        guard !isFinished else { return }
+        stream?.abort()
+        stream = nil
+        finish()
     }
 
     private func drain() {
