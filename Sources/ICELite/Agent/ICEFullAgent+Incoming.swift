@@ -199,6 +199,8 @@ extension ICEFullAgent {
                 unknown: message.unknown), byteCount: byteCount, generation: generation)
     }
 
+    /// Our answers carry no routability token: a peer that checks finds out by its own checks that we receive, and we by
+    /// ours that it does.
     private mutating func respond(_ response: ICEResponse, byteCount: Int, generation: UInt32) {
         guard responses.count < ICELimits.pendingResponses else {
             counters.responsesDropped += 1

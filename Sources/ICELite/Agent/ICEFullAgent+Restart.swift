@@ -53,6 +53,9 @@ extension ICEFullAgent {
         if generations.count > 1 { generations.removeLast() }
     }
 
+    /// Consent has expired on the generation in use: only a restart helps.
+    package var hasExpired: Bool { generations[0].hasExpired }
+
     /// A restart is outstanding.
     package var isRestarting: Bool { generations.count > 1 }
 

@@ -8,12 +8,16 @@ final class CallShared: Sendable {
     }
 
     let events: AsyncStream<TransportEvent>
+    /// Events of the call's own that always find room behind the messages: states, carriages, the end.
+    private static let eventRoom = 64
+
     private let continuation: AsyncStream<TransportEvent>.Continuation
     private let state = Mutex(State())
 
-    /// - Parameter messageLimit: events kept for a reader that does not come; the oldest go first beyond it.
+    /// - Parameter messageLimit: messages kept for a reader that does not come.
     init(messageLimit: Int) {
-        (events, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(messageLimit))
+        (events, continuation) = AsyncStream.makeStream(
+            bufferingPolicy: .bufferingOldest(messageLimit + Self.eventRoom))
     }
 
     var snapshot: TransportSnapshot { state.withLock { $0.snapshot } }
@@ -26,7 +30,18 @@ final class CallShared: Sendable {
         }
     }
 
-    func yield(_ event: TransportEvent) { continuation.yield(event) }
+    /// Hands an event to the reader, in order.
+    ///
+    /// - Returns: false when as many wait as may: one message more and the call is to end, for none is lost silently.
+    func yield(_ event: TransportEvent) -> Bool {
+        switch continuation.yield(event) {
+        case .enqueued(let remaining): remaining >= Self.eventRoom
+        case .dropped: false
+        // Nobody reads, and nobody will.
+        case .terminated: true
+        @unknown default: true
+        }
+    }
 
     /// The end: delivered to every waiter now and later, then the events end.
     func finish(_ outcome: CallOutcome) {

@@ -64,5 +64,12 @@ package enum CallMessage {
     package static let lineClosedEarly = "The line closed before the call connected."
     package static let lineLost = "The line was lost."
     package static let pathLost = "The media path was lost."
+    package static let messagesNotTaken = "The application does not take its messages."
+    package static let goingAway = "The endpoint is going away."
+    /// What closed the line of a welcomed call: its code, the reason's word, and the sentence of `transport.error`.
+    package static func lineRejected(code: UInt16, reason: String, detail: String?) -> String {
+        let why = [reason, detail ?? ""].filter { !$0.isEmpty }.joined(separator: ": ")
+        return "The server closed the call (\(code))" + (why.isEmpty ? "." : ": \(why)")
+    }
     package static let notActive = "The call did not become active in time."
 }

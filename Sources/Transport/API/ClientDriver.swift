@@ -37,6 +37,9 @@ final class ClientDriver: @unchecked Sendable {
             call.wanted = configuration.callTransport
             call.isStandard = configuration.callAudio == .standard
             call.recovery = configuration.recoveryPolicy
+            if let budget = configuration.limits.overlongBudget {
+                throw .invalidOptions("limits.\(budget) is longer than its default")
+            }
             call.limits = configuration.limits
             for url in configuration.stunServers {
                 guard let server = STUNServer(url: url) else {
@@ -92,6 +95,8 @@ final class ClientDriver: @unchecked Sendable {
     private var snapshotAt = Instant.zero
     private var isFinished = false
     private var isDraining = false
+    /// The application does not take its messages.
+    private var isOverrun = false
     /// The loop's callbacks do not own the driver: it owns itself from start to end.
     private var keepAlive: ClientDriver?
 
@@ -206,6 +211,11 @@ final class ClientDriver: @unchecked Sendable {
         sendDatagrams(now: now)
         writeLine()
         while let event = call.pollEvent() { handle(event, now: now) }
+        // An event that was not taken has ended the call: its goodbye.
+        if isOverrun {
+            sendDatagrams(now: now)
+            writeLine()
+        }
         if call.isLineFinished, lineBytes.isEmpty, call.state == .ended { stream?.shutdown() }
         updateSnapshot(now: now)
         isDraining = false
@@ -242,12 +252,15 @@ final class ClientDriver: @unchecked Sendable {
         case .stateChanged(let state):
             if state != .ended { tell(.stateChanged(state), now: now) }
         case .transportChanged(let kind, let fallback): tell(.transportChanged(kind, fallback), now: now)
-        case .message(let bytes): shared.yield(.message(bytes))
+        case .message(let bytes):
+            guard !shared.yield(.message(bytes)) else { return }
+            isOverrun = true
+            call.fail(CallMessage.messagesNotTaken, now: now)
         case .resolve(let server): resolve(server, now: now)
         case .pathClosed: closeSockets(now: now)
         case .ended(let outcome):
             updateSnapshot(now: now, isForced: true)
-            shared.yield(.stateChanged(.ended))
+            _ = shared.yield(.stateChanged(.ended))
             shared.finish(outcome)
         }
     }
@@ -255,7 +268,7 @@ final class ClientDriver: @unchecked Sendable {
     /// The snapshot is never older than an event that was delivered.
     private func tell(_ event: TransportEvent, now: Instant) {
         updateSnapshot(now: now, isForced: true)
-        shared.yield(event)
+        _ = shared.yield(event)
     }
 
     private func finish() {

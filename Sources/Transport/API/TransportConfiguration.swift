@@ -78,6 +78,8 @@ public enum TransportError: Error, Hashable, Sendable {
     case invalidOptions(String)
     /// `start` was called before.
     case alreadyStarted
+    /// An application's message that no peer would take: the sentence says why. Nothing of it was sent.
+    case invalidMessage(String)
     /// An address of this machine is in use by another socket.
     case addressInUse(String)
     /// This machine cannot give what is needed: threads, descriptors, files.
@@ -88,7 +90,7 @@ extension TransportError: CustomStringConvertible {
     /// A sentence without its full stop.
     public var description: String {
         switch self {
-        case .invalidOptions(let what), .addressInUse(let what), .system(let what): what
+        case .invalidOptions(let what), .invalidMessage(let what), .addressInUse(let what), .system(let what): what
         case .alreadyStarted: "the session was started before"
         }
     }

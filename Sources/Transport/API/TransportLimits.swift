@@ -2,8 +2,8 @@ package import ICELite
 
 /// Every limit of a call in one place: budgets, patiences, sizes. The defaults are the published ones.
 ///
-/// A limit may be made shorter for a test or a benchmark; the two budgets are promises to the application and are
-/// never longer than their defaults.
+/// A limit may be made shorter for a test or a benchmark. The budgets are promises to the application: no session is made
+/// with one that is longer than its default.
 public struct TransportLimits: Sendable, Hashable {
     // MARK: Budgets
 
@@ -33,7 +33,7 @@ public struct TransportLimits: Sendable, Hashable {
 
     // MARK: Server
 
-    /// From the accepted connection to its HTTP upgrade request.
+    /// From the accepted connection to its HTTP upgrade request, TLS included.
     public var upgradeTimeout: Duration = .seconds(5)
     /// From the upgrade to hello; then 4408.
     public var helloTimeout: Duration = .seconds(5)
@@ -59,13 +59,23 @@ public struct TransportLimits: Sendable, Hashable {
     public var parkedLinePackets = 50
     /// Application messages waiting for the application; the call ends as failed beyond.
     public var queuedMessages = 256
-    /// Bytes waiting to be written to the line; the call ends as failed beyond.
+    /// Bytes waiting to be written to the line; an application's message is dropped and counted beyond.
     public var queuedLineBytes = 1 << 20
 
     public init() {}
 }
 
 extension TransportLimits {
+    /// The name of a budget that is longer than its default: a promise that would not be kept.
+    var overlongBudget: String? {
+        let published = TransportLimits()
+        let budgets: [(String, KeyPath<TransportLimits, Duration>)] = [
+            ("lineBudget", \.lineBudget), ("mediaPathBudget", \.mediaPathBudget),
+            ("connectingBudget", \.connectingBudget), ("webSocketActiveBudget", \.webSocketActiveBudget),
+        ]
+        return budgets.first { self[keyPath: $0.1] > published[keyPath: $0.1] }?.0
+    }
+
     /// How long an end waits for a frame after the keys or the first answer: the patience, or its round trips if longer.
     package func handshakePatience(roundTrip: Nanoseconds?) -> Nanoseconds {
         max(handshakePatience.nanoseconds, Int64(handshakePatienceRoundTrips) &* (roundTrip ?? 0))

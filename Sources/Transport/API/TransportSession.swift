@@ -30,8 +30,22 @@ public final class TransportSession: Sendable {
 
     private let shared: CallShared
     private let settings: ClientDriver.Settings
-    private let driver = Mutex<ClientDriver?>(nil)
-    private let isStarted = Mutex(false)
+    private let life = Mutex(Life.new)
+
+    /// How far the application has come with the call; the driver does the rest.
+    private enum Life {
+        case new
+        /// `start` makes the driver; the end that was asked for meanwhile comes once it is there.
+        case starting(end: End?)
+        case running(ClientDriver)
+        /// Ended before it was placed.
+        case over
+    }
+
+    /// How the application ends a call: hung up, or as failed with a message.
+    private struct End {
+        var failure: String?
+    }
 
     /// Checks the configuration; opens nothing yet.
     ///
@@ -50,28 +64,76 @@ public final class TransportSession: Sendable {
 
     /// Places the call. Its budgets run from here.
     ///
-    /// - Throws: `alreadyStarted`, or `system` when this machine has no thread or descriptor left.
+    /// - Throws: `alreadyStarted`, also after `end`; or `system` when this machine has no thread or descriptor left: the
+    ///   call has then failed.
     public func start() throws(TransportError) {
-        let isFirst = isStarted.withLock { started in
-            defer { started = true }
-            return !started
+        let isFirst = life.withLock { life in
+            guard case .new = life else { return false }
+            life = .starting(end: nil)
+            return true
         }
         guard isFirst else { throw .alreadyStarted }
-        let driver = try ClientDriver(settings: settings, capture: capture, playout: playout, shared: shared)
-        self.driver.withLock { $0 = driver }
+        let driver: ClientDriver
+        do throws(TransportError) {
+            driver = try ClientDriver(settings: settings, capture: capture, playout: playout, shared: shared)
+        } catch {
+            life.withLock { $0 = .over }
+            finish(.failed(message: "\(error)"))
+            throw error
+        }
         driver.start()
+        let asked: End? = life.withLock { life in
+            defer { life = .running(driver) }
+            if case .starting(let end) = life { return end }
+            return nil
+        }
+        if let asked { driver.end(failure: asked.failure) }
     }
 
-    /// Hangs up. Idempotent.
-    public func end() { driver.withLock { $0 }?.end(failure: nil) }
+    /// Hangs up. Idempotent. A session that was not started is over then, too: it places no call any more.
+    public func end() { end(End()) }
 
     /// Ends the call as failed, with a message for the logs and the peer (the microphone was lost, say).
-    public func end(failure message: String) { driver.withLock { $0 }?.end(failure: message) }
+    public func end(failure message: String) { end(End(failure: message)) }
+
+    private func end(_ end: End) {
+        var isNeverPlaced = false
+        let driver: ClientDriver? = life.withLock { life in
+            switch life {
+            case .new:
+                life = .over
+                isNeverPlaced = true
+                return nil
+            case .starting(let earlier):
+                life = .starting(end: earlier ?? end)
+                return nil
+            case .running(let driver): return driver
+            case .over: return nil
+            }
+        }
+        driver?.end(failure: end.failure)
+        if isNeverPlaced { finish(end.failure.map { .failed(message: $0) } ?? .ended(.local)) }
+    }
+
+    /// The end of a call that was never placed.
+    private func finish(_ outcome: CallOutcome) {
+        _ = shared.yield(.stateChanged(.ended))
+        shared.finish(outcome)
+    }
 
     /// Sends an application's message: one JSON object whose `type` does not begin with `transport.`.
     ///
     /// Taken in order. Dropped, and counted by the call, before welcome, after the end, and while a mebibyte waits.
-    public func send(message: [UInt8]) { driver.withLock { $0 }?.send(message: message) }
+    ///
+    /// - Parameter message: UTF-8, at most 256 KiB.
+    /// - Throws: `invalidMessage`; then nothing was sent.
+    public func send(message: [UInt8]) throws(TransportError) {
+        try ApplicationMessage.check(message)
+        let driver: ClientDriver? = life.withLock { life in
+            if case .running(let driver) = life { driver } else { nil }
+        }
+        driver?.send(message: message)
+    }
 
     /// The call as it stands; at most 100 ms old while it is active.
     public var snapshot: TransportSnapshot { shared.snapshot }

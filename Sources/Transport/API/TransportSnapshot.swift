@@ -19,7 +19,8 @@ public struct SetupTimings: Hashable, Sendable {
     public var firstCheck: Duration?
     /// A connectivity check was answered.
     public var firstAnswer: Duration?
-    /// The SRTP keys were there.
+    /// The SRTP keys were there. A client has them as it sends its Finished, one round trip after its first flight; that
+    /// flight follows the first check at once, so this is `firstAnswer` wherever nothing was lost.
     public var keys: Duration?
     /// The first audio packet came that decodes.
     public var firstAudio: Duration?
@@ -56,6 +57,17 @@ public struct MediaPathSnapshot: Hashable, Sendable {
     public init() {}
 }
 
+/// How a call's line was closed: a call on WebRTC may go on without it for a while.
+public struct LineClose: Hashable, Sendable {
+    /// Codes by which the server says that the call is over.
+    static let rejections: ClosedRange<UInt16> = 4_400...4_599
+
+    /// The WebSocket close code; 1005 where the close frame had none, 1006 where there was no close frame.
+    public var code: UInt16
+    /// The close frame's reason, or what was seen.
+    public var reason: String
+}
+
 /// Counters of the audio that came in and went out, whatever carried it. Monotonic, in W3C webrtc-stats' sense.
 public struct AudioSnapshot: Hashable, Sendable {
     public var packetsSent: Int64 = 0
@@ -87,6 +99,8 @@ public struct TransportSnapshot: Hashable, Sendable {
     public var outcome: CallOutcome?
     /// Why the line was refused or could not be had; nil where it opened.
     public var refusal: LineRefusal?
+    /// How the line was closed; nil while it is there, and where it was refused.
+    public var lineClose: LineClose?
     public var setup = SetupTimings()
     public var path: MediaPathSnapshot?
     public var audio = AudioSnapshot()

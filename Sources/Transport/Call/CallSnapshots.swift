@@ -8,6 +8,7 @@ extension ClientCall {
         snapshot.transport = transport
         snapshot.fallback = fallback
         snapshot.refusal = refusal
+        snapshot.lineClose = lineClose
         let since = { (instant: Instant?) in instant.map { Duration(nanoseconds: $0 - startedAt) } }
         snapshot.setup.resolved = since(timings.resolved)
         snapshot.setup.connected = since(timings.connected)

@@ -57,6 +57,10 @@ package struct ClientCall: ~Copyable {
 
     /// Why the line was refused or could not be had; nil where it opened.
     package var refusal: LineRefusal?
+    /// How the line was closed; nil while it is there, and where it was refused.
+    package internal(set) var lineClose: LineClose?
+    /// What the server's last `transport.error` said.
+    var lastError: String?
     /// When the call reached its stages.
     package var timings = SetupInstants()
     /// Messages of the peer's that were ignored, and why nothing else came of them.
@@ -254,12 +258,17 @@ extension ClientCall {
         }
     }
 
-    func isRefusal(_ code: UInt16) -> Bool { timings.welcome == nil && (4_400...4_599).contains(code) }
+    func isRefusal(_ code: UInt16) -> Bool { timings.welcome == nil && LineClose.rejections.contains(code) }
 
     mutating func lineClosed(code: UInt16?, reason: String, now: Instant) {
         if let code, isRefusal(code) {
             refusal = LineRefusal(closeCode: code) ?? LineRefusal(code: .refused, status: Int(code), message: reason)
             return policy.lineRefused(CallMessage.refused(status: Int(code)), now: now)
+        }
+        lineClose = LineClose(code: code ?? CloseCode.noStatus.rawValue, reason: reason)
+        if let code, LineClose.rejections.contains(code) {
+            let message = CallMessage.lineRejected(code: code, reason: reason, detail: lastError)
+            return policy.lineRejected(message)
         }
         policy.lineClosed(now: now)
     }
@@ -295,7 +304,8 @@ extension ClientCall {
             policy.serverRequestedWebSocket(
                 word: [request.word, request.detail].filter { !$0.isEmpty }.joined(separator: ": "), now: now)
         case .bye(let bye): policy.byeReceived(isFailure: bye.by == "failure", message: bye.message, now: now)
-        case .error, .hello, .select, .dtls, .bridge, .restart, .flush, .flushed, .mark, .marked, .ack:
+        case .error(let error): lastError = error.message
+        case .hello, .select, .dtls, .bridge, .restart, .flush, .flushed, .mark, .marked, .ack:
             ignoredMessages += 1
         }
     }
@@ -329,8 +339,8 @@ extension ClientCall {
     mutating func pumpPath(now: Instant) {
         while let event = carriages.path?.pollEvent() {
             switch event {
-            case .secured:
-                timings.secured = now
+            case .secured: timings.secured = now
+            case .completed:
                 if carriages.takeParkedMedia(now: now) { heard(on: .webrtc, now: now) }
             case .closedByPeer: policy.pathClosedByPeer(now: now)
             case .candidateFound(let candidate): trickle(candidate)

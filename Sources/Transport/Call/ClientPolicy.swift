@@ -62,6 +62,9 @@ package struct ClientPolicy: Sendable {
         var serverHeard = false
     }
 
+    /// How long the line may still say why the peer closed the path that carries the call; then it was a hang-up.
+    package static let closedPathPatience = Nanoseconds.seconds(3)
+
     private let wanted: CallTransport
     private let standard: Bool
     private let hasMediaPath: Bool
@@ -71,6 +74,8 @@ package struct ClientPolicy: Sendable {
     private var startedAt = Instant.zero
     private var helloAt: Instant?
     private var lineLostAt: Instant?
+    /// When the peer closed the media path that carries the call.
+    private var pathClosedAt: Instant?
     private var effects: [Effect] = []
 
     /// What the path last showed.
@@ -212,19 +217,30 @@ package struct ClientPolicy: Sendable {
         end(isActive ? .ended(.failed(message: message)) : .failed(message: message), bye: nil)
     }
 
+    /// The server closed the line of a welcomed call with a code of its own, 4400…4599: the call is over there.
+    package mutating func lineRejected(_ message: String) {
+        if case .ended = state { return }
+        end(isActive ? .ended(.failed(message: message)) : .failed(message: message), bye: nil)
+    }
+
     /// The line is gone.
     package mutating func lineClosed(now: Instant) {
         switch state {
         case .ended: break
-        case .active(let selection) where selection.transport == .webrtc: lineLostAt = lineLostAt ?? now
+        case .active(let selection) where selection.transport == .webrtc:
+            lineLostAt = lineLostAt ?? now
+            if pathClosedAt != nil { end(.ended(.remote), bye: nil) }
         case .active: end(.ended(.failed(message: CallMessage.lineLost)), bye: nil)
         case .idle, .opening, .negotiating, .selected: end(.failed(message: CallMessage.lineClosedEarly), bye: nil)
         }
     }
 
-    /// The peer closed the media path for good (DTLS close_notify). Means something only when the line cannot say bye.
+    /// The peer closed the media path for good (DTLS close_notify): it counts as bye when the line cannot say it, or does
+    /// not within `closedPathPatience`.
     package mutating func pathClosedByPeer(now: Instant) {
-        if case .active = state, lineLostAt != nil { end(.ended(.remote), bye: nil) }
+        guard case .active(let selection) = state, selection.transport == .webrtc else { return }
+        pathClosedAt = pathClosedAt ?? now
+        if lineLostAt != nil { end(.ended(.remote), bye: nil) }
     }
 
     /// Time has come.
@@ -255,6 +271,7 @@ package struct ClientPolicy: Sendable {
         case .active(let selection):
             min(
                 lineLostAt.map { $0 + limits.lineLostLimit.nanoseconds } ?? .never,
+                pathClosedAt.map { $0 + Self.closedPathPatience } ?? .never,
                 selection.acknowledged || selection.sentTwice ? .never : selection.at + limits.selectResend.nanoseconds)
         }
     }
@@ -311,6 +328,7 @@ package struct ClientPolicy: Sendable {
     private mutating func changeCarriage(_ reason: TransportFallbackReason, _ detail: String, _ now: Instant) {
         let fallback = TransportFallback(reason: reason, stage: .recovery, elapsed: elapsed(now), detail: detail)
         epoch += 1
+        pathClosedAt = nil
         let selection = Selection(epoch: epoch, transport: .websocket, fallback: fallback, at: now)
         state = .active(selection)
         effects.append(.select(epoch: epoch, transport: .websocket, fallback: fallback, isRepeat: false))
@@ -382,6 +400,7 @@ package struct ClientPolicy: Sendable {
     }
 
     private mutating func activeTimeout(_ selection: Selection, now: Instant) {
+        if let pathClosedAt, now - pathClosedAt >= Self.closedPathPatience { return end(.ended(.remote), bye: .client) }
         if let lineLostAt, now - lineLostAt >= limits.lineLostLimit.nanoseconds {
             return end(.ended(.failed(message: CallMessage.lineLost)), bye: nil)
         }

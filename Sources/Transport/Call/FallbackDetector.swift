@@ -14,6 +14,15 @@ package enum FallbackDetector {
         _ evidence: PathEvidence, helloAt: Instant, lineHeardAt: Instant, limits: TransportLimits, now: Instant
     ) -> PathVerdict? {
         if let failure = evidence.failure { return verdict(for: failure, evidence) }
+        if hasNothingToPair(evidence) {
+            // Addresses that are there and do not pair will not do so later; with none the network may still come up.
+            let isFinal = evidence.localIsComplete && evidence.localCandidates > 0
+            if isFinal || now >= helloAt + limits.checkPatience.nanoseconds {
+                return PathVerdict(
+                    reason: .noCandidates, stage: .candidates,
+                    detail: "\(evidence.localCandidates) local candidates, none pairs with a remote one")
+            }
+        }
         if let silence = silenceVerdict(evidence, lineHeardAt: lineHeardAt, limits: limits, now: now) { return silence }
         guard now >= helloAt + limits.mediaPathBudget.nanoseconds else { return nil }
         return budgetVerdict(evidence)
@@ -23,10 +32,16 @@ package enum FallbackDetector {
     package static func deadline(_ evidence: PathEvidence, helloAt: Instant, limits: TransportLimits) -> Instant {
         var deadline = helloAt + limits.mediaPathBudget.nanoseconds
         if let patience = patience(evidence, limits: limits) { deadline = min(deadline, patience) }
+        if hasNothingToPair(evidence) { deadline = min(deadline, helloAt + limits.checkPatience.nanoseconds) }
         return deadline
     }
 
     // MARK: - Private
+
+    /// The peer has named all its candidates and no two make a pair.
+    private static func hasNothingToPair(_ evidence: PathEvidence) -> Bool {
+        evidence.remoteIsComplete && evidence.pairs == 0 && evidence.firstAnswerAt == nil && evidence.keysAt == nil
+    }
 
     /// When the patience with the stage the path is at ends; nil where none runs.
     private static func patience(_ evidence: PathEvidence, limits: TransportLimits) -> Instant? {
@@ -45,11 +60,6 @@ package enum FallbackDetector {
     ) -> PathVerdict? {
         guard evidence.firstMediaAt == nil else { return nil }
         if evidence.keysAt == nil, evidence.firstAnswerAt == nil {
-            if evidence.remoteIsComplete, evidence.pairs == 0 {
-                return PathVerdict(
-                    reason: .noCandidates, stage: .candidates,
-                    detail: "\(evidence.localCandidates) local candidates, none pairs with a remote one")
-            }
             if evidence.remoteIsComplete, let refused = evidence.everyPairRefused {
                 return PathVerdict(reason: .udpBlocked, stage: .checks, detail: refused)
             }

@@ -95,6 +95,7 @@ extension ServerCall {
     /// The upgrade is granted.
     package mutating func accept(now: Instant) {
         carriages.line?.accept(now: now)
+        policy.upgraded(now: now)
         settle(now: now)
     }
 
@@ -146,6 +147,12 @@ extension ServerCall {
 
     package mutating func hangUp(now: Instant) {
         policy.hangUp(now: now)
+        settle(now: now)
+    }
+
+    /// The endpoint goes away: bye and 1001 to a client that was welcomed, 4503 to one that was not.
+    package mutating func goAway(now: Instant) {
+        policy.goAway()
         settle(now: now)
     }
 
@@ -296,7 +303,8 @@ extension ServerCall {
     mutating func pumpPath(now: Instant) {
         while let event = carriages.path?.pollEvent() {
             switch event {
-            case .secured:
+            case .secured: break
+            case .completed:
                 if carriages.takeParkedMedia(now: now) { policy.heard(on: .webrtc, now: now) }
             case .closedByPeer: policy.pathClosedByPeer(now: now)
             case .checkWanted: send(.check)
@@ -331,10 +339,11 @@ extension ServerCall {
         if let bye, isWelcomed {
             switch bye {
             case .server: send(.bye(ControlMessage.Bye(by: "server")))
+            case .goingAway: send(.bye(ControlMessage.Bye(by: "server", message: CallMessage.goingAway)))
             case .failure(let message): send(.bye(ControlMessage.Bye(by: "failure", message: message)))
             }
         }
-        carriages.line?.close(code: .normal, now: now)
+        carriages.line?.close(code: bye == .goingAway ? .goingAway : .normal, now: now)
         carriages.end(now: now)
         events.append(.ended(outcome))
     }

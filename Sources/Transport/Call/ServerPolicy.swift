@@ -22,6 +22,8 @@ package struct ServerPolicy: Sendable {
     /// Who a bye is by.
     package enum Bye: Sendable, Equatable {
         case server
+        /// The endpoint goes away, and all its calls with it.
+        case goingAway
         case failure(String)
     }
 
@@ -44,15 +46,18 @@ package struct ServerPolicy: Sendable {
     private let openedAt: Instant
     private var state = State.awaitingHello
     private var lineLostAt: Instant?
+    /// When the peer closed the media path that carries the call.
+    private var pathClosedAt: Instant?
     private var effects: [Effect] = []
     private var welcomedAt: Instant?
+    private var upgradedAt: Instant?
 
     /// The highest epoch obeyed; 0 before the first select.
     package private(set) var epoch = 0
     /// Selects that were not above the epoch in force: acknowledged, not obeyed.
     package private(set) var staleSelects = 0
 
-    /// - Parameter now: when the line opened: hello is due by `helloTimeout`.
+    /// - Parameter now: when the connection was accepted: the upgrade is due by `upgradeTimeout`, then hello.
     package init(limits: TransportLimits, now: Instant) {
         self.limits = limits
         openedAt = now
@@ -84,6 +89,9 @@ package struct ServerPolicy: Sendable {
 
     // MARK: Inputs
 
+    /// The upgrade was granted: hello is due.
+    package mutating func upgraded(now: Instant) { upgradedAt = now }
+
     /// Hello was answered by a welcome.
     package mutating func welcomed(now: Instant) {
         guard case .awaitingHello = state else { return }
@@ -110,6 +118,7 @@ package struct ServerPolicy: Sendable {
         }
         epoch = newEpoch
         let next = Selection(transport: transport, fallback: fallback, at: now)
+        if transport == .websocket { pathClosedAt = nil }
         if case .active(let current) = state {
             state = .active(next)
             if current.transport != transport {
@@ -150,6 +159,15 @@ package struct ServerPolicy: Sendable {
         end(failure(message), bye: .failure(message))
     }
 
+    /// The endpoint goes away. The client hears of it as of a hang-up; to the agent the call has failed.
+    package mutating func goAway() {
+        switch state {
+        case .ended: break
+        case .awaitingHello: reject(.unavailable)
+        case .welcomed, .selected, .active: end(failure(CallMessage.goingAway), bye: .goingAway)
+        }
+    }
+
     /// The client's bye came.
     package mutating func byeReceived(isFailure: Bool, message: String?, now: Instant) {
         if case .ended = state { return }
@@ -167,7 +185,9 @@ package struct ServerPolicy: Sendable {
     package mutating func lineClosed(now: Instant) {
         switch state {
         case .ended: break
-        case .active(let selection) where selection.transport == .webrtc: lineLostAt = lineLostAt ?? now
+        case .active(let selection) where selection.transport == .webrtc:
+            lineLostAt = lineLostAt ?? now
+            if pathClosedAt != nil { end(.ended(.remote), bye: nil) }
         case .active: end(failure(CallMessage.lineLost), bye: nil)
         case .awaitingHello, .welcomed, .selected: end(.failed(message: CallMessage.lineClosedEarly), bye: nil)
         }
@@ -179,9 +199,12 @@ package struct ServerPolicy: Sendable {
         if case .active = state, lineLostAt != nil { end(failure(CallMessage.pathLost), bye: nil) }
     }
 
-    /// The peer closed the media path for good; it counts as bye when the line cannot say it.
+    /// The peer closed the media path for good: it counts as bye when the line cannot say it, or does not within
+    /// `ClientPolicy.closedPathPatience`. A select of the WebSocket may still be on its way.
     package mutating func pathClosedByPeer(now: Instant) {
-        if case .active = state, lineLostAt != nil { end(.ended(.remote), bye: nil) }
+        guard case .active(let selection) = state, selection.transport == .webrtc else { return }
+        pathClosedAt = pathClosedAt ?? now
+        if lineLostAt != nil { end(.ended(.remote), bye: nil) }
     }
 
     package mutating func handleTimeout(now: Instant) {
@@ -191,20 +214,26 @@ package struct ServerPolicy: Sendable {
         case .awaitingHello: reject(.helloTimeout)
         case .welcomed: fail("The client chose no carriage in time.", now: now)
         case .selected: fail(CallMessage.notActive, now: now)
-        case .active: end(failure(CallMessage.lineLost), bye: nil)
+        case .active:
+            if pathClosedAt != nil { return end(.ended(.remote), bye: nil) }
+            end(failure(CallMessage.lineLost), bye: nil)
         }
     }
 
     package var nextDeadline: Instant {
         switch state {
         case .ended: .never
-        case .awaitingHello: openedAt + limits.helloTimeout.nanoseconds
+        case .awaitingHello:
+            upgradedAt.map { $0 + limits.helloTimeout.nanoseconds } ?? openedAt + limits.upgradeTimeout.nanoseconds
         case .welcomed(let at): at + limits.selectTimeout.nanoseconds
         case .selected(let selection):
             selection.transport == .websocket
                 ? selection.at + limits.webSocketActiveBudget.nanoseconds
                 : (welcomedAt ?? openedAt) + limits.connectingBudget.nanoseconds
-        case .active: lineLostAt.map { $0 + limits.lineLostLimit.nanoseconds } ?? .never
+        case .active:
+            min(
+                lineLostAt.map { $0 + limits.lineLostLimit.nanoseconds } ?? .never,
+                pathClosedAt.map { $0 + ClientPolicy.closedPathPatience } ?? .never)
         }
     }
 

@@ -11,6 +11,7 @@ package struct SetupInstants: Sendable, Equatable {
     package var welcome: Instant?
     package var firstCheck: Instant?
     package var firstAnswer: Instant?
+    /// The keys; see `SetupTimings.keys` for why a client has them with its first answer.
     package var secured: Instant?
     package var firstAudio: Instant?
     package var active: Instant?

@@ -33,7 +33,10 @@ public final class AgentEndpoint: Sendable {
 
     deinit { stop() }
 
-    /// Ends every call as failed, closes every socket and waits for the thread's end. Idempotent.
+    /// Ends every call, closes every socket and waits for the thread's end. Idempotent.
+    ///
+    /// Each customer is told at once, on line and path, and hears of it as of a hang-up; to the agent the call has failed.
+    /// Blocks for as long as the customers' answers take, at most a quarter of a second.
     public func stop() { driver.stop() }
 
     /// Calls and connections there are now.
@@ -72,7 +75,13 @@ public final class AgentCall: Sendable {
     public func end() { onEnd() }
 
     /// Sends an application's message: one JSON object whose `type` does not begin with `transport.`.
-    public func send(message: [UInt8]) { onMessage(message) }
+    ///
+    /// - Parameter message: UTF-8, at most 256 KiB.
+    /// - Throws: `invalidMessage`; then nothing was sent.
+    public func send(message: [UInt8]) throws(TransportError) {
+        try ApplicationMessage.check(message)
+        onMessage(message)
+    }
 
     /// The call as it stands.
     public var snapshot: TransportSnapshot { shared.snapshot }

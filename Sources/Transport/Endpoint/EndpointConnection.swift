@@ -82,15 +82,18 @@ final class EndpointConnection: @unchecked Sendable {
     /// Whether `path` stays this call's, whatever checks another one: its media has just come from there.
     func holds(_ path: NetworkPath) -> Bool { call.holds(path, now: driver.loop.now) }
 
-    /// Ends at once: the endpoint goes away.
-    func abort() {
-        call.reject(.unavailable, now: driver.loop.now)
+    /// The endpoint goes away: both carriages say so. The connection is removed when the client has heard it.
+    func goAway() {
+        call.goAway(now: driver.loop.now)
         drain()
-        if !isFinished {
-            stream?.abort()
-            stream = nil
-            finish()
-        }
+    }
+
+    /// Ends at once what `goAway` did not end in time.
+    func abort() {
+        guard !isFinished else { return }
+        stream?.abort()
+        stream = nil
+        finish()
     }
 
     private func drain() {
@@ -134,17 +137,18 @@ final class EndpointConnection: @unchecked Sendable {
         case .stateChanged(let state):
             guard state != .ended else { return }
             updateSnapshot(now: now)
-            agent?.shared.yield(.stateChanged(state))
+            _ = agent?.shared.yield(.stateChanged(state))
         case .transportChanged(let kind, let fallback):
             updateSnapshot(now: now)
-            agent?.shared.yield(.transportChanged(kind, fallback))
-        case .message(let bytes): agent?.shared.yield(.message(bytes))
+            _ = agent?.shared.yield(.transportChanged(kind, fallback))
+        case .message(let bytes):
+            if agent?.shared.yield(.message(bytes)) == false { call.fail(CallMessage.messagesNotTaken, now: now) }
         case .ufragsChanged:
             driver.route(ufrags: call.localUfrags, ssrc: call.remoteSSRC, to: self)
         case .ended(let outcome):
             if let agent {
                 agent.shared.update(call.snapshot(startedAt: openedAt))
-                agent.shared.yield(.stateChanged(.ended))
+                _ = agent.shared.yield(.stateChanged(.ended))
                 agent.shared.finish(outcome)
             }
         }

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Glibc
 internal import ICELite
 internal import Synchronization
@@ -14,6 +15,8 @@ final class EndpointDriver: @unchecked Sendable {
     private static let largestConnectionLimit = 1_000_000
     /// Connections beyond the limit that are held to be answered with 503.
     static let refusalLimit = 64
+    /// How long `stop` waits for clients to take the goodbye in: round trips of a line, not of a person.
+    static let farewellTime = Nanoseconds.milliseconds(250)
     /// How long the interfaces' addresses are believed: lines come faster than interfaces change.
     private static let interfacesKept = Nanoseconds.seconds(1)
 
@@ -37,6 +40,10 @@ final class EndpointDriver: @unchecked Sendable {
     private let announced: AnnouncedAddresses
     private var interfaces: [NetworkInterfaces.Address] = []
     private var interfacesExpireAt = Instant.zero
+    private var isGoingAway = false
+    private var isShutDown = false
+    /// Who waits for the end of the last connection.
+    private var farewells: [() -> Void] = []
 
     /// Datagrams that belong to no call, but for early DTLS.
     private(set) var strayDatagrams = 0
@@ -132,16 +139,37 @@ final class EndpointDriver: @unchecked Sendable {
 
     // MARK: From any thread
 
+    /// Says goodbye to every client and waits for the loop's end, at most `farewellTime` and what the last wake-up takes.
     func stop() {
-        loop.submit { self.shutDown() }
+        if loop.isOnLoop {
+            // Nobody can be waited for here.
+            loop.submit { self.shutDown() }
+        } else {
+            let isOver = DispatchSemaphore(value: 0)
+            if loop.submit({ self.goAway { isOver.signal() } }) { isOver.wait() }
+        }
         loop.stop()
     }
 
     // MARK: On the loop
 
+    private func goAway(then done: @escaping () -> Void) {
+        farewells.append(done)
+        if isShutDown { return shutDown() }
+        guard !isGoingAway else { return }
+        isGoingAway = true
+        sockets.closeListeners()
+        for connection in Array(connections.values) { connection.goAway() }
+        if connections.isEmpty { return shutDown() }
+        _ = loop.schedule(at: loop.now + Self.farewellTime) { [unowned self] in shutDown() }
+    }
+
     private func shutDown() {
         for connection in Array(connections.values) { connection.abort() }
         sockets.close(loop)
+        isShutDown = true
+        for farewell in farewells { farewell() }
+        farewells.removeAll()
     }
 
     private func accept(_ fd: Int32, _ from: SocketAddress) {
@@ -195,6 +223,8 @@ final class EndpointDriver: @unchecked Sendable {
         count.store(connections.count, ordering: .relaxed)
         if let callID { callIDs.end(callID, now: loop.now) }
         routes.remove(connection)
+        // Later, not within a call of the connection's.
+        if connections.isEmpty, isGoingAway { loop.submit { self.shutDown() } }
     }
 
     private func receive(from socket: UDPSocket) {

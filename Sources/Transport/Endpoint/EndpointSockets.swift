@@ -103,14 +103,19 @@ struct EndpointSockets: Sendable {
         return nil
     }
 
+    /// Takes no more lines. On the loop.
+    mutating func closeListeners() {
+        for listener in listeners { listener.close() }
+        listeners = []
+    }
+
     /// Closes every socket. On the loop.
     mutating func close(_ loop: EventLoop) {
-        for listener in listeners { listener.close() }
+        closeListeners()
         for socket in datagrams {
             loop.unregister(socket.fd)
             socket.close()
         }
-        listeners = []
         datagrams = []
     }
 }

@@ -5,8 +5,12 @@ package struct CloseCode: RawRepresentable, Hashable, Sendable {
 
     /// 1000: the conversation is over, `transport.bye` said why.
     package static let normal = CloseCode(rawValue: 1_000)
+    /// 1001: the server is going away; `transport.bye` said so.
+    package static let goingAway = CloseCode(rawValue: 1_001)
     /// 1002: a frame that RFC 6455 does not allow.
     package static let protocolError = CloseCode(rawValue: 1_002)
+    /// 1005: never on the wire; the close frame had no code.
+    package static let noStatus = CloseCode(rawValue: 1_005)
     /// 1006: never on the wire; the line went away without a close frame.
     package static let abnormal = CloseCode(rawValue: 1_006)
     /// 1007: text that is not UTF-8.

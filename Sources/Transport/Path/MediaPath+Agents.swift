@@ -15,7 +15,8 @@ extension MediaPath {
         case .selected(let path): events.append(.selected(path))
         case .restarted: events.append(.restarted)
         case .selectedPathLost: events.append(.selectedPathLost)
-        case .consentExpired: evidence.isLost = true
+        // A restart that is outstanding may still bring a pair; the silence has its own limit.
+        case .consentExpired: evidence.isLost = evidence.isLost || full?.isRestarting != true
         }
     }
 
@@ -49,6 +50,7 @@ extension MediaPath {
         evidence.localCandidates = full.localCandidates.count
         evidence.pairs = outcome.pairs
         evidence.remoteIsComplete = outcome.remoteIsComplete
+        evidence.localIsComplete = outcome.localIsComplete
         evidence.lastPairAt = outcome.lastPairAddedAt
         evidence.checksSent = Int(clamping: outcome.checksSent)
         evidence.everyPairRefused = outcome.everyPairRefused.map(Self.sentence)

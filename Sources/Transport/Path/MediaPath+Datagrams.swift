@@ -43,7 +43,6 @@ extension MediaPath {
             accepted = lite?.handle(packet.bytes, path: path, now: now) == .accepted
         }
         guard accepted else { return drop(\.checksDropped) }
-        if evidence.firstMediaAt == nil || path == selectedPath { lastHeardAt = now }
         return .consumed
     }
 
@@ -64,7 +63,7 @@ extension MediaPath {
         // An address without a check can only be new to a call that has its keys.
         guard isTrusted || lite != nil && srtp != nil else { return drop(\.untrusted) }
         lite?.noteReceived(packet.count, on: path)
-        guard srtp != nil else {
+        guard srtp != nil, areKeysFinal else {
             guard parkedMedia.count < Self.parkedMediaLimit else { return drop(\.parkedOverflow) }
             parkedMedia.append(Parked(path: path, bytes: packet.copiedBytes, at: now))
             return .consumed
@@ -78,6 +77,8 @@ extension MediaPath {
             noteForeignMedia(now: now)
         }
         lastHeardAt = now
+        // The endpoint only watches: a peer that comes back is back.
+        if lite != nil { evidence.isLost = false }
         return isControl ? .rtcp : .rtp
     }
 
@@ -108,7 +109,7 @@ extension MediaPath {
 
     /// The next packet that waited for the keys, moved into `packet` as it came; nil when there is none.
     package mutating func nextParkedMedia(into packet: inout Packet, now: Instant) -> NetworkPath? {
-        while srtp != nil, !parkedMedia.isEmpty {
+        while srtp != nil, areKeysFinal, !parkedMedia.isEmpty {
             let parked = parkedMedia.removeFirst()
             guard now - parked.at <= Self.parkedFor else { continue }
             packet.assign(parked.bytes.span.bytes)

@@ -47,8 +47,13 @@ extension MediaPath {
             } catch {
                 evidence.failure = .srtp("\(error)")
             }
-        case .completed: break
-        case .failed(let failure): evidence.failure = evidence.failure ?? PathEvidence.Failure(failure)
+        case .completed:
+            areKeysFinal = true
+            events.append(.completed)
+        case .failed(let failure):
+            // Also provisional keys: nothing is sent or taken under them any more.
+            srtp = nil
+            evidence.failure = evidence.failure ?? PathEvidence.Failure(failure)
         case .closed: events.append(.closedByPeer)
         }
     }

@@ -90,7 +90,10 @@ extension MediaPath {
     }
 
     /// The restart's answer does not come: it is given up, and the pair of before stays. Client only.
-    package mutating func abandonRestart() { full?.abandonRestart() }
+    package mutating func abandonRestart() {
+        full?.abandonRestart()
+        if full?.hasExpired == true { evidence.isLost = true }
+    }
 
     /// Takes the peer's offer of a restart, with new credentials of ours for the answer. Endpoint only.
     ///

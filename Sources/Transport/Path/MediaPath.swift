@@ -22,8 +22,10 @@ package struct MediaPath: ~Copyable {
 
     /// What the owner should know. All else is in `evidence`.
     package enum Event: Sendable, Equatable {
-        /// The SRTP keys are there and the peer's certificate is the signalled one: media may flow.
+        /// The SRTP keys are there and the peer's certificate is the signalled one: media may be sent.
         case secured
+        /// The peer's Finished is verified: the keys are final, and what came under them is taken now.
+        case completed
         /// The peer ended the association (close_notify).
         case closedByPeer
         /// The path that sends changed.
@@ -61,6 +63,8 @@ package struct MediaPath: ~Copyable {
     var lite: ICELiteAgent?
     var dtls: DTLSSession?
     var srtp: SRTPSession?
+    /// A client has its keys before the peer's Finished: until then what comes is parked.
+    var areKeysFinal = false
     var gathering: ServerReflexiveGathering
     let certificate: DTLSCertificate
     let localSSRC: UInt32
@@ -81,7 +85,7 @@ package struct MediaPath: ~Copyable {
 
     /// What the path can tell of itself, for the policy.
     package internal(set) var evidence = PathEvidence()
-    /// When a packet last authenticated on the path.
+    /// When SRTP or SRTCP last authenticated. Checks do not count: where only they come through, nobody is heard.
     package internal(set) var lastHeardAt: Instant?
     /// What came and went, and what was dropped.
     package internal(set) var statistics = MediaPathStatistics()

@@ -20,6 +20,8 @@ package struct PathEvidence: Sendable, Equatable {
     package var pairs = 0
     /// The peer is lite or said end-of-candidates: no new pair can come from it.
     package var remoteIsComplete = false
+    /// No local candidate is to come but by a change of the network.
+    package var localIsComplete = false
     /// When the last new pair was formed.
     package var lastPairAt: Instant?
     /// Checks sent, retransmissions included.

@@ -189,7 +189,7 @@ package final class CallSoak: Sendable {
             }
             kept.withLock { if expected == .webrtc { $0.onWebRTC += 1 } else { $0.onWebSocket += 1 } }
             try? await Task.sleep(for: plan.activeFor)
-            if clientHangsUp { session.end() } else { session.send(message: Self.hangUp) }
+            if clientHangsUp { session.end() } else { try session.send(message: Self.hangUp) }
             guard await comes({ session.snapshot.outcome != nil }) else {
                 session.end()
                 return fault("call \(index) does not end")

@@ -236,6 +236,40 @@ import Transport
             ])
     }
 
+    @Test("A path the server closed: with the line gone, whichever comes first, or after 3 s, it is a hang-up")
+    func pathClosed() {
+        var policy = activeOnWebRTC()
+        policy.pathClosedByPeer(now: at(100))
+        #expect(policy.callState == .active && policy.nextDeadline == at(3_100))
+        var silent = policy
+        policy.lineClosed(now: at(110))
+        #expect(effects(&policy) == [.ended(.ended(.remote), bye: nil)])
+        silent.handleTimeout(now: at(3_099))
+        #expect(silent.callState == .active)
+        silent.handleTimeout(now: at(3_100))
+        #expect(effects(&silent) == [.ended(.ended(.remote), bye: .client)])
+        var other = activeOnWebRTC()
+        other.lineClosed(now: at(100))
+        other.pathClosedByPeer(now: at(110))
+        #expect(effects(&other) == [.ended(.ended(.remote), bye: nil)])
+        var moved = activeOnWebRTC()
+        moved.pathClosedByPeer(now: at(100))
+        moved.serverRequestedWebSocket(word: "drain", now: at(110))
+        moved.handleTimeout(now: at(3_100))
+        #expect(moved.transport == .websocket)
+    }
+
+    @Test("A line closed by the server's own code ends the call with that reason, in every state")
+    func rejected() {
+        var active = activeOnWebRTC()
+        active.lineRejected("why")
+        #expect(effects(&active) == [.ended(.ended(.failed(message: "why")), bye: nil)])
+        var connecting = opened()
+        connecting.welcomed(.answer, now: at(20))
+        connecting.lineRejected("why")
+        #expect(effects(&connecting) == [.ended(.failed(message: "why"), bye: nil)])
+    }
+
     @Test("The server may ask for the WebSocket; under endCall never once active")
     func serverRequest() {
         var active = activeOnWebRTC(recovery: .endCall)

@@ -60,12 +60,29 @@ import Transport
         #expect(verdict(evidence, at: 101) == nil)
     }
 
-    @Test("Nothing to pair with a complete peer")
+    @Test("Nothing to pair with a complete peer: at once when our candidates are complete, too, else after 3 s")
     func nothingToPair() {
         var evidence = checking()
         evidence.pairs = 0
         evidence.lastPairAt = nil
+        #expect(verdict(evidence, at: 2_999) == nil)
+        #expect(FallbackDetector.deadline(evidence, helloAt: hello, limits: limits) == at(3_000))
+        #expect(verdict(evidence, at: 3_000)?.reason == .noCandidates)
+        evidence.localIsComplete = true
         #expect(verdict(evidence, at: 1)?.reason == .noCandidates)
+    }
+
+    @Test("Without any local address the network may still come up: 3 s")
+    func noAddress() {
+        var evidence = checking()
+        evidence.pairs = 0
+        evidence.lastPairAt = nil
+        evidence.localCandidates = 0
+        evidence.localIsComplete = true
+        #expect(verdict(evidence, at: 2_999) == nil)
+        let given = verdict(evidence, at: 3_000)
+        #expect(given?.reason == .noCandidates)
+        #expect(given?.stage == .candidates)
     }
 
     @Test("Answers that are all errors are a rejection")

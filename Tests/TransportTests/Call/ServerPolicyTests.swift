@@ -75,6 +75,15 @@ import Transport
         #expect(mute.callState == .ended)
     }
 
+    @Test("Hello is due 5 s after the upgrade, the upgrade 5 s after the connection")
+    func hello() {
+        var policy = ServerPolicy(limits: TransportLimits(), now: .zero)
+        policy.upgraded(now: at(4_000))
+        #expect(policy.nextDeadline == at(9_000))
+        policy.handleTimeout(now: at(9_000))
+        #expect(effects(&policy).first == .reject(.helloTimeout))
+    }
+
     @Test("A hang-up from either end is final")
     func hangUp() {
         var policy = welcomed()
@@ -88,20 +97,62 @@ import Transport
         #expect(effects(&other) == [.ended(.ended(.remote), bye: nil)])
     }
 
-    @Test("With the line lost a call on WebRTC ends by close_notify or after 30 s")
-    func lineLost() {
+    private func activeOnWebRTC() -> ServerPolicy {
         var policy = welcomed()
         policy.select(epoch: 1, transport: .webrtc, fallback: nil, now: at(20))
         policy.heard(on: .webrtc, now: at(30))
-        var other = policy
-        policy.pathClosedByPeer(now: at(40))
-        #expect(policy.callState == .active)
+        _ = effects(&policy)
+        return policy
+    }
+
+    @Test("With the line lost a call on WebRTC ends by close_notify, whichever comes first, or after 30 s")
+    func lineLost() {
+        var policy = activeOnWebRTC()
         policy.lineClosed(now: at(50))
         #expect(policy.nextDeadline == at(30_050))
         policy.pathClosedByPeer(now: at(60))
-        #expect(policy.callState == .ended)
+        #expect(effects(&policy) == [.ended(.ended(.remote), bye: nil)])
+        var before = activeOnWebRTC()
+        before.pathClosedByPeer(now: at(40))
+        #expect(before.callState == .active)
+        before.lineClosed(now: at(50))
+        #expect(effects(&before) == [.ended(.ended(.remote), bye: nil)])
+        var other = activeOnWebRTC()
         other.lineClosed(now: at(50))
         other.handleTimeout(now: at(30_050))
-        #expect(other.callState == .ended)
+        #expect(effects(&other) == [.ended(.ended(.failed(message: "The line was lost.")), bye: nil)])
+    }
+
+    @Test(
+        "close_notify that no word on the line follows is a hang-up after 3 s; a select of the WebSocket is another word"
+    )
+    func pathClosed() {
+        var silent = activeOnWebRTC()
+        silent.pathClosedByPeer(now: at(40))
+        silent.pathClosedByPeer(now: at(50))
+        #expect(silent.nextDeadline == at(3_040))
+        silent.handleTimeout(now: at(3_039))
+        #expect(silent.callState == .active)
+        silent.handleTimeout(now: at(3_040))
+        #expect(effects(&silent) == [.ended(.ended(.remote), bye: nil)])
+        var moved = activeOnWebRTC()
+        moved.pathClosedByPeer(now: at(40))
+        moved.select(epoch: 2, transport: .websocket, fallback: nil, now: at(50))
+        moved.pathClosedByPeer(now: at(60))
+        #expect(moved.nextDeadline == .never)
+    }
+
+    @Test("An endpoint that goes away says bye to a welcomed client, and 4503 to another")
+    func goesAway() {
+        var active = activeOnWebRTC()
+        active.goAway()
+        #expect(
+            effects(&active) == [.ended(.ended(.failed(message: "The endpoint is going away.")), bye: .goingAway)])
+        active.goAway()
+        #expect(effects(&active).isEmpty)
+        var early = ServerPolicy(limits: TransportLimits(), now: .zero)
+        early.goAway()
+        #expect(effects(&early).first == .reject(.unavailable))
+        #expect(CallRejection.unavailable.closeCode == 4503)
     }
 }

@@ -15,7 +15,7 @@ import Transport
             endpoint = try AgentEndpoint(configuration: configuration) { call in
                 for await event in call.events {
                     switch event {
-                    case .message(let bytes): call.send(message: bytes)
+                    case .message(let bytes): try? call.send(message: bytes)
                     case .stateChanged(.active):
                         Task.detached { await Tone.play(into: call.send, until: call) }
                     default: break
@@ -156,6 +156,111 @@ import Transport
         site.endpoint.stop()
     }
 
+    @Test("An endpoint that stops tells its customers at once, on either carriage", arguments: CallTransport.allCases)
+    func stopped(wanted: CallTransport) async throws {
+        let site = try Site()
+        let session = try TransportSession(configuration: site.configuration(wanted))
+        try session.start()
+        #expect(await become(.active, session), "\(session.snapshot)")
+        #expect(session.snapshot.transport == (wanted == .websocket ? .websocket : .webrtc))
+        site.endpoint.stop()
+        #expect(site.endpoint.connectionCount == 0)
+        #expect(await session.outcome() == .ended(.remote))
+        #expect(session.snapshot.lineClose?.code == 1_001)
+        // Idempotent, and harmless after the end.
+        site.endpoint.stop()
+    }
+
+    @Test("An endpoint that is let go tells its customers, too")
+    func letGo() async throws {
+        var endpoint: AgentEndpoint? = try AgentEndpoint(configuration: EndpointConfiguration()) { call in
+            for await _ in call.events {}
+        }
+        var configuration = TransportConfiguration(url: "wss://\(endpoint?.address ?? "")/call")
+        configuration.trust = .insecure
+        let session = try TransportSession(configuration: configuration)
+        try session.start()
+        #expect(await become(.active, session), "\(session.snapshot)")
+        endpoint = nil
+        #expect(await session.outcome() == .ended(.remote))
+    }
+
+    @Test("A call that is hung up before it is placed is over, and is not placed any more", arguments: [nil, "why"])
+    func endedBeforeStart(failure: String?) async throws {
+        let site = try Site()
+        let session = try TransportSession(configuration: site.configuration())
+        if let failure { session.end(failure: failure) } else { session.end() }
+        session.end()
+        #expect(throws: TransportError.alreadyStarted) { try session.start() }
+        #expect(await session.outcome() == failure.map { .failed(message: $0) } ?? .ended(.local))
+        #expect(session.snapshot.state == .ended)
+        var events: [TransportEvent] = []
+        for await event in session.events { events.append(event) }
+        #expect(events.count == 2 && events.first == .stateChanged(.ended))
+        #expect(site.endpoint.connectionCount == 0)
+        site.endpoint.stop()
+    }
+
+    @Test("A hang-up beside the start wins, whichever comes first")
+    func endedDuringStart() async throws {
+        let site = try Site()
+        for _ in 0..<20 {
+            let session = try TransportSession(configuration: site.configuration())
+            let other = Task.detached { session.end() }
+            // Over already where the hang-up was first.
+            try? session.start()
+            await other.value
+            #expect(await session.outcome() == .ended(.local))
+        }
+        site.endpoint.stop()
+    }
+
+    @Test("A budget longer than the published one is refused by name")
+    func budgets() throws {
+        var configuration = TransportConfiguration(url: "wss://127.0.0.1:1/")
+        configuration.limits.mediaPathBudget = .seconds(13)
+        #expect(throws: TransportError.invalidOptions("limits.mediaPathBudget is longer than its default")) {
+            try TransportSession(configuration: configuration)
+        }
+        configuration.limits.mediaPathBudget = .seconds(1)
+        _ = try TransportSession(configuration: configuration)
+    }
+
+    @Test("A message that no peer would take is refused with a reason, and the call lives")
+    func refusedMessages() async throws {
+        let site = try Site()
+        let session = try TransportSession(configuration: site.configuration())
+        try session.start()
+        #expect(await become(.active, session))
+        let large = Array(#"{"type":"app.note","text":"\#(String(repeating: "x", count: 256 * 1_024))"}"#.utf8)
+        let refused: [[UInt8]] = [
+            [], Array("no JSON".utf8), Array("[1]".utf8), Array("{}".utf8), Array(#"{"type":1}"#.utf8),
+            Array(#"{"type":"app.note"} {}"#.utf8), [0xFF] + Array(#"{"type":"app.note"}"#.utf8),
+            Array(#"{"type":"app.note","text":""#.utf8) + [0xC3, 0x28] + Array(#""}"#.utf8),
+            Array(#"{"type":"transport.bye","by":"client"}"#.utf8), Array(#"{"type":"transport.new"}"#.utf8),
+            Array(#"{"type":"transport.hello"}"#.utf8), large,
+        ]
+        for message in refused {
+            #expect("\(String(decoding: message.prefix(60), as: UTF8.self))") {
+                try session.send(message: message)
+            } throws: {
+                if case .invalidMessage? = $0 as? TransportError { true } else { false }
+            }
+        }
+        let good = Array(#"{"type":"app.last"}"#.utf8)
+        try session.send(message: good)
+        var echoed: [UInt8]?
+        for await event in session.events {
+            if case .message(let bytes) = event { echoed = bytes }
+            if echoed != nil { break }
+        }
+        #expect(echoed == good)
+        #expect(session.snapshot.state == .active)
+        session.end()
+        _ = await session.outcome()
+        site.endpoint.stop()
+    }
+
     @Test("Application messages go both ways, byte for byte")
     func messages() async throws {
         let site = try Site()
@@ -163,7 +268,7 @@ import Transport
         try session.start()
         #expect(await become(.active, session))
         let message = Array(#"{ "type":"app.note" , "text":"caffè \u2615" }"#.utf8)
-        session.send(message: message)
+        try session.send(message: message)
         var echoed: [UInt8]?
         for await event in session.events {
             if case .message(let bytes) = event {

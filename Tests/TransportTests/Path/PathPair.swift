@@ -32,6 +32,8 @@ final class PathPair {
     var isReachable = false
     /// Datagrams of the client's still let through; nil for all.
     var budget: Int?
+    /// Which of the server's datagrams are lost on their way.
+    var swallows: ([UInt8]) -> Bool = { _ in false }
     /// UDP payload to and from `elsewhere`, as the network sees it.
     private(set) var bytesToElsewhere = 0
     private(set) var bytesFromElsewhere = 0
@@ -84,6 +86,7 @@ final class PathPair {
 
     // What a macro cannot read of a noncopyable value.
     var isServerSecured: Bool { server.isSecured }
+    var isClientSecured: Bool { client.isSecured }
     func isAuthenticated(_ path: NetworkPath) -> Bool { server.isAuthenticated(path) }
     func isConfirmed(_ path: NetworkPath) -> Bool { server.lite?.isConfirmed(path) ?? false }
     func holds(_ path: NetworkPath, at instant: Instant) -> Bool { server.holds(path, now: instant) }
@@ -169,6 +172,7 @@ final class PathPair {
         }
         let remote = transmit.path.remote
         if remote == Self.elsewhere { bytesToElsewhere += bytes.count }
+        if swallows(bytes) { return }
         guard remote == Self.clientAddress || isReachable && remote == source else { return }
         let path = NetworkPath(local: Self.clientAddress, remote: Self.serverAddress)
         queue.append(Flying(at: now + .milliseconds(10), toServer: false, path: path, bytes: bytes))
@@ -178,6 +182,14 @@ final class PathPair {
         let due = queue.filter { $0.at <= now }
         queue.removeAll { $0.at <= now }
         for flying in due { deliver(flying.bytes, flying.path, toServer: flying.toServer) }
+    }
+
+    /// Hands the client what it parked until its keys were final.
+    func takeParked() {
+        guard var packet = pool.take() else { return }
+        while let path = client.nextParkedMedia(into: &packet, now: now) {
+            deliver(packet.copiedBytes, path, toServer: false)
+        }
     }
 
     /// Hands one datagram over; the verdict.

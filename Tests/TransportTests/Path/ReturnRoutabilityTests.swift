@@ -65,6 +65,28 @@ import Testing
         #expect(pair.heard.count == Set(pair.heard).count)
     }
 
+    @Test("A peer without tokens that moves after the handshake keeps hearing all for 30 s of talk, within the bound")
+    func standardMove() throws {
+        let pair = try PathPair(renominates: false)
+        pair.run(until: .zero + .seconds(1))
+        #expect(pair.isConfirmed(pair.seen))
+        pair.startSpeaking()
+        pair.run(until: .zero + .seconds(2))
+        pair.client.checkNow(now: pair.now)
+        pair.source = PathPair.elsewhere
+        pair.isReachable = true
+        pair.run(until: pair.now + .milliseconds(20))
+        for number in 1...1_500 as ClosedRange<UInt16> {
+            pair.speakOnce(number)
+            pair.run(until: pair.now + .milliseconds(20))
+        }
+        #expect(pair.server.selectedPath == pair.seen)
+        #expect(!pair.isConfirmed(pair.seen))
+        #expect(pair.bytesToElsewhere > 100_000 && pair.bytesToElsewhere <= bound(pair))
+        #expect(Set(pair.heard).count >= pair.spoken - 1)
+        #expect(pair.serverHeard.count >= 1_499)
+    }
+
     @Test("A peer without tokens is confirmed by the flight that answers one sent there alone")
     func confirmedByFlight() throws {
         let pair = try PathPair(renominates: false)

@@ -85,6 +85,8 @@ final class ClientHost: CallHost, VirtualHost {
     let spy = LineSpy()
     /// STUN servers whose addresses were asked for.
     var wanted: [STUNServer] = []
+    /// The UDP sockets that are open when the line is connected.
+    var addresses = [SocketAddress(ip: VirtualCall.clientIP, port: 5_000)]
 
     init(wanted: CallTransport, stunServers: [STUNServer] = [], randomness: Randomness) throws {
         var randomness = randomness
@@ -119,7 +121,7 @@ final class ClientHost: CallHost, VirtualHost {
     }
 
     func lineOpened(_ line: LineID, now: Instant) {
-        call.lineConnected(localAddresses: [SocketAddress(ip: VirtualCall.clientIP, port: 5_000)], now: now)
+        call.lineConnected(localAddresses: addresses, now: now)
     }
 
     func receive(streamBytes: [UInt8], line: LineID, now: Instant) {
