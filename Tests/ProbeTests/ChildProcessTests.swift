@@ -136,7 +136,7 @@ import Testing
         async throws
     {
         try await withFolder { folder in
-            let server = try Child(folder, "serve", ["serve", "--quiet"])
+            let server = try Child(folder, "serve", ["serve"])
             let line = try word("line", in: try await server.wait(for: "ca=", in: server.output))
             let other = try Child(folder, "other", ["serve"])
             let wrong = try word("ca", in: try await other.wait(for: "ca=", in: other.output))
@@ -150,13 +150,12 @@ import Testing
             }
             #expect(try await server.end(SIGINT) == 0)
             #expect(try await other.end(SIGINT) == 0)
-            #expect(try String(contentsOfFile: server.error, encoding: .utf8) == "")
         }
     }
 
     @Test("The far end's hang-up in the middle is said and is no fault") func farEndHangsUp() async throws {
         try await withFolder { folder in
-            let server = try Child(folder, "serve", ["serve"])
+            let server = try Child(folder, "serve", ["serve", "--quiet"])
             let ready = try await server.wait(for: "ca=", in: server.output)
             let events = folder.appending(path: "e.jsonl").path
             let call = try Child(
@@ -169,6 +168,7 @@ import Testing
             #expect(try await server.end(SIGTERM) == 0)
             #expect(try await call.exitCode() == 0)
             #expect(try String(contentsOfFile: call.output, encoding: .utf8).contains("the far end hung up after "))
+            #expect(try String(contentsOfFile: server.error, encoding: .utf8) == "")
         }
     }
 

@@ -6,8 +6,6 @@ struct TimerLateness: Equatable, Sendable {
     static let busyMilliseconds = 100.0
     /// So is this share of late ticks.
     static let busyShare = 0.05
-    /// Where no network is in between, this part of the two suffices: nothing else is late there.
-    static let partWithoutNetwork = 0.4
     /// Below this many ticks a share says nothing.
     static let leastTicks = 20
 
@@ -27,10 +25,10 @@ struct TimerLateness: Equatable, Sendable {
     /// Share of late ticks, 0 to 1; nil without any tick.
     var lateShare: Double? { tickCount > 0 ? Double(lateCount) / Double(tickCount) : nil }
 
-    /// Whether what a call measured meanwhile says more about this machine than about the network.
+    /// Whether what a call measured meanwhile says more about this machine than about the network. Where no network is in
+    /// between, one late tick suffices: nothing else is late there.
     func isBusy(withoutNetwork: Bool) -> Bool {
-        let part = withoutNetwork ? Self.partWithoutNetwork : 1
-        return worst >= Self.busyMilliseconds * part
-            || tickCount >= Self.leastTicks && (lateShare ?? 0) >= Self.busyShare * part
+        if withoutNetwork { return lateCount > 0 }
+        return worst >= Self.busyMilliseconds || tickCount >= Self.leastTicks && (lateShare ?? 0) >= Self.busyShare
     }
 }

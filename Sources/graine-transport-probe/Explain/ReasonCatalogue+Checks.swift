@@ -92,7 +92,7 @@ extension ReasonCatalogue {
         entry(
             .check, "machine_busy", "This machine was too busy to keep time; the network is not to blame.",
             "Other programs use its processors.", "Run it again when the machine is idle.",
-            "a timer 100 ms late, or 5 % of them a 20 ms frame late; 40 ms or 2 % without a network in between"),
+            "a timer 100 ms late, or 5 % of them a 20 ms frame late; a single one without a network between"),
     ]
 
     private static func entry(

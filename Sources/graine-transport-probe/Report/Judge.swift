@@ -33,7 +33,9 @@ struct Judge: Sendable {
         guard let lateness = call.media.timerLateness, lateness.isBusy(withoutNetwork: hasNoNetwork) else {
             return checks
         }
-        return [machineCheck(call, lateness)] + checks.map(excused)
+        let judged = checks.map(excused)
+        // Lateness that spoilt nothing is none.
+        return judged == checks ? checks : [machineCheck(call, lateness)] + judged
     }
 
     private func machineCheck(_ call: CallResult, _ lateness: TimerLateness) -> Report.Check {
