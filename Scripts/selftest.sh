@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 # Quiet when it works: the self-test's own screen is what there is to see.
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if [[ -t 2 ]]; then printf 'building (release) …\r' >&2; fi
+if [[ -t 2 ]]; then printf 'building (release) …\r' >&2; else echo 'building (release) …' >&2; fi
 if ! Scripts/build.sh release --product graine-transport-probe >"$log" 2>&1; then
     cat "$log" >&2
     exit 1

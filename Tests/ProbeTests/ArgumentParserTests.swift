@@ -87,11 +87,17 @@ import Testing
         "--json - --ndjson -",
         "call wss://example.org/ --insecure", "--insecure --ca x", "serve --port 65536", "serve --cert a",
         "call wss://h/ --audio a --record a", "connect wss://h/", "--expect foo=webrtc/none",
-        "--expect webrtc=webrtc/what",
+        "--expect webrtc=webrtc/what", "explain udp_blocked --json -", "schema --quiet", "serve --json -",
     ])
     func wrongUseIsOneUsageLine(line: String) throws {
         let text = try #require(usage(line))
         #expect(!text.contains("\n") && !text.isEmpty)
+    }
+
+    @Test func usageNamesAFlagOnceAndSuggestsTheNearestImpairment() {
+        #expect(usage("call --duration -1") == "--duration must be a number from 0 to 86400")
+        #expect(usage("call --impair los=5")?.hasSuffix("; did you mean loss?") == true)
+        #expect(usage("call --impair qqqqqq=5")?.hasSuffix("blackhole, udp") == true)
     }
 
     @Test(arguments: [
@@ -121,7 +127,8 @@ import Testing
             #expect(text?.contains("unknown flag") != true && text?.contains("means nothing") != true)
         }
         let commands = lines.filter { line in ProbeCommand.allCases.contains { line.hasPrefix("  \($0.rawValue) ") } }
-        #expect(commands.count == ProbeCommand.allCases.count)
+        #expect(commands.count == ProbeCommand.allCases.filter(\.isAvailable).count)
+        #expect(HelpText.help.components(separatedBy: "not in this build").count == 2)
     }
 
     @Test func helpNamesEveryExitCode() throws {

@@ -95,6 +95,9 @@ import Testing
             #expect(lines.last?.contains(#""event":"end""#) == true)
             #expect(try String(contentsOfFile: call.output, encoding: .utf8).contains("interrupted"))
             #expect(try await server.end(SIGTERM) == 0)
+            // A line a call, and no more.
+            let log = try String(contentsOfFile: server.error, encoding: .utf8).split(separator: "\n")
+            #expect(log.count == 1 && log[0].contains(" ended by the caller after ") && log[0].contains("webrtc"))
             let left = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".pem") }
             #expect(left.isEmpty)
         }
@@ -126,6 +129,46 @@ import Testing
             let report = try JSONDecoder().decode(
                 JSONValue.self, from: Data(contentsOf: URL(fileURLWithPath: call.output)))
             #expect(report["aborted"] == .bool(true))
+        }
+    }
+
+    @Test("An authority that does not vouch is named, and --ca is asked for where there is none") func untrusted()
+        async throws
+    {
+        try await withFolder { folder in
+            let server = try Child(folder, "serve", ["serve"])
+            let line = try word("line", in: try await server.wait(for: "ca=", in: server.output))
+            let other = try Child(folder, "other", ["serve"])
+            let wrong = try word("ca", in: try await other.wait(for: "ca=", in: other.output))
+            for flags in [[], ["--ca", wrong]] {
+                let call = try Child(folder, "call\(flags.count)", ["call", line] + flags)
+                #expect(try await call.exitCode() == 69)
+                let error = try String(contentsOfFile: call.error, encoding: .utf8)
+                #expect(error.contains("(--ca \(wrong)) does not vouch for this server") == !flags.isEmpty)
+                let text = try String(contentsOfFile: call.output, encoding: .utf8)
+                #expect(text.contains("untrusted_certificate") && text.contains("with --ca"))
+            }
+            #expect(try await server.end(SIGINT) == 0)
+            #expect(try await other.end(SIGINT) == 0)
+        }
+    }
+
+    @Test("The far end's hang-up in the middle is said and is no fault") func farEndHangsUp() async throws {
+        try await withFolder { folder in
+            let server = try Child(folder, "serve", ["serve", "--quiet"])
+            let ready = try await server.wait(for: "ca=", in: server.output)
+            let events = folder.appending(path: "e.jsonl").path
+            let call = try Child(
+                folder, "call",
+                [
+                    "call", try word("line", in: ready), "--ca", try word("ca", in: ready), "--duration", "600",
+                    "--ndjson", events,
+                ])
+            _ = try await call.wait(for: #""state":"active""#, in: events)
+            #expect(try await server.end(SIGTERM) == 0)
+            #expect(try await call.exitCode() == 0)
+            #expect(try String(contentsOfFile: call.output, encoding: .utf8).contains("the far end hung up after "))
+            #expect(try String(contentsOfFile: server.error, encoding: .utf8) == "")
         }
     }
 

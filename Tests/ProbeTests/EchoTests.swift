@@ -121,6 +121,41 @@ import Testing
         #expect(try #require(result.correlation) < 0.9)
     }
 
+    /// 440 Hz at half scale.
+    private func tone(seconds: Double, hertz: Double = 440) -> [Int16] {
+        (0..<Int(seconds * 48_000)).map { Int16(16_000 * sin(2 * Double.pi * hertz * Double($0) / 48_000)) }
+    }
+
+    @Test(arguments: [1.0, 6.0]) func aSteadyToneHasNoCorrelationAndAllItsFrames(seconds: Double) throws {
+        let result = compare(tone(seconds: seconds), echoed(tone(seconds: seconds)))
+        #expect(result.correlation == nil && !result.levelVaries)
+        #expect(try #require(result.presentShare) > 0.99 && result.longestGapMilliseconds == 0)
+        #expect(abs(try #require(result.delayMilliseconds) - 300) <= 20)
+    }
+
+    @Test func aGapInASteadyToneIsFoundAndMeasured() throws {
+        var returned = echoed(tone(seconds: 6))
+        for index in 120_000..<129_600 { returned[index] = 0 }
+        for index in 216_000..<220_800 { returned[index] = 0 }
+        let result = compare(tone(seconds: 6), returned)
+        #expect(try #require(result.presentShare) < 0.98)
+        #expect(abs(try #require(result.longestGapMilliseconds) - 200) <= 20)
+    }
+
+    @Test func speechThatNeverCameBackIsMissing() throws {
+        let speech = try SpeechSample.load()
+        let result = compare(speech, echoed([Int16](repeating: 0, count: speech.count)))
+        #expect(try #require(result.presentShare) < 0.1)
+    }
+
+    @Test func audioThatCoversTheMarkerIsKnown() throws {
+        let covering = tone(seconds: 4, hertz: 1_000)
+        #expect(ReturnedAudio(original: covering, returned: echoed(covering)).hidesMarkers)
+        var lost = echoed(try SpeechSample.load())
+        for index in 143_000..<148_000 { lost[index] = 0 }
+        #expect(!ReturnedAudio(original: try SpeechSample.load(), returned: lost).hidesMarkers)
+    }
+
     @Test func silenceAndNothingAreUnknown() throws {
         let speech = try SpeechSample.load()
         #expect(compare(speech, []).correlation == nil)

@@ -8,7 +8,8 @@ import Transport
         let capture = PCMRing(minimumCapacity: 96_000)
         let speech = (0..<24_000).map { Int16($0 % 1_000) }
         let pump = SpeechPump(capture: capture, playout: PCMRing(minimumCapacity: 1), audio: speech)
-        _ = await pump.run(for: .milliseconds(600))
+        let outcome = await pump.run(for: .milliseconds(600))
+        #expect(outcome.lateness.tickCount > 0 && outcome.lateness.worst >= 0)
         var written: [Int16] = []
         SpeechPump.drain(capture, into: &written)
         // A frame at 0, 20, … 600 ms; the speech, then silence.

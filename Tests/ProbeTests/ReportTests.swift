@@ -49,7 +49,7 @@ struct ScriptedCalls: CallPlacing {
         result.media.jitter = 1.5
         result.media.rtt.p50 = 2
         if isWebRTC {
-            result.dtls = .init(version: "DTLSv1.2", cipher: nil, srtpProfile: "AEAD_AES_128_GCM", role: "client")
+            result.dtls = .init(version: "DTLSv1.2", cipher: nil, srtpProfile: "SRTP_AEAD_AES_128_GCM", role: "client")
             result.ice = .init(local: "127.0.0.1:5", remote: "127.0.0.1:6", checksSent: 2)
         }
         result.returned = ReturnedAudio(
@@ -179,6 +179,166 @@ struct ScriptedCalls: CallPlacing {
         #expect(report["verdict"]?["level"] == "error")
     }
 
+    @Test func aFailedCallsTextHasItsCodeAndWhatToDo() async throws {
+        let error = ProbeError.refused("The conversation was refused (401).")
+        let calls = ScriptedCalls(change: { call in
+            call.failure = error
+            call.failureCode = "invalid_key"
+            call.setup.active = nil
+        })
+        let result = try await run("call wss://h/", calls)
+        #expect(result.code == .refused)
+        #expect(result.error.contains("error: \(error.message)\n"))
+        #expect(result.output.hasPrefix("error  line  invalid_key\n      Check --token-file"))
+        #expect(result.output.hasSuffix("verdict: error · explain: invalid_key\n"))
+        #expect(!result.output.contains("packets"))
+    }
+
+    @Test func aResourceOfThisMachineIsNoNetworkToBlame() async throws {
+        let result = try await run("call wss://h/ --json -", ScriptedCalls(failure: .resource("no port")))
+        #expect(result.code == .resource && !result.output.contains("\"network\""))
+    }
+
+    @Test(arguments: [
+        ("--ca /no/such.pem", "--ca: /no/such.pem does not exist"), ("--ca /tmp", "--ca: /tmp is a directory"),
+        ("--ca /dev/null", "--ca: /dev/null holds no PEM certificate"),
+    ])
+    func aBadAuthorityFileIsNamedBeforeAnyCall(flags: String, message: String) async throws {
+        let result = try await run("call wss://h/ \(flags)")
+        #expect(result.code == .badInput && result.error == "error: \(message)\n")
+    }
+
+    @Test(arguments: [
+        ("/no/such.pem", "/dev/null", "--cert: /no/such.pem does not exist"),
+        ("/dev/null", "/no/such.key", "--cert-key: /no/such.key does not exist"),
+        ("/dev/null", "/dev/null", "--cert: /dev/null holds no PEM certificate"),
+    ])
+    func aBadServerIdentityIsNamed(certificate: String, key: String, message: String) async throws {
+        let result = try await run("serve --cert \(certificate) --cert-key \(key)")
+        #expect(result.code == .badInput && result.error == "error: \(message)\n")
+    }
+
+    @Test func theFarEndsHangUpIsSaidAndNoFault() async throws {
+        let calls = ScriptedCalls(change: { $0.ending = .init(by: .remote, afterMilliseconds: 3_210) })
+        let result = try await run("call wss://h/", calls)
+        #expect(result.code == .good)
+        #expect(result.output.contains("the far end hung up after 3.2 s") && result.output.contains("verdict: good"))
+        let report = try json(try await run("call wss://h/ --json -", calls).output)
+        #expect(report["call"]?["ended"]?["by"] == "remote" && report["call"]?["ended"]?["after_ms"] == .integer(3_210))
+    }
+
+    @Test func aCallThatBrokeOffIsPoor() async throws {
+        let calls = ScriptedCalls(change: { call in
+            call.ending = .init(by: .failed, afterMilliseconds: 12_000)
+            call.outcome = ["outcome": "ended", "reason": "failed", "error": "The media path was lost."]
+        })
+        let result = try await run("call wss://h/", calls)
+        #expect(result.code == .poor)
+        #expect(result.output.contains("call_lost: The media path was lost."))
+    }
+
+    @Test func withoutARoundTripOfThePathTheLinesIsJudged() async throws {
+        let slow: @Sendable (inout CallResult) -> Void = { call in
+            call.media.rtt = .init()
+            call.setup.rtt = 200
+        }
+        let result = try await run("call wss://h/", ScriptedCalls(change: slow))
+        #expect(result.code == .poor && result.output.contains("rtt_high") && result.output.contains("200.0 ms"))
+    }
+
+    @Test func aShortCallIsNotDegradedByItsFirstSecond() async throws {
+        let calls = ScriptedCalls(change: { call in
+            call.returned?.levels.correlation = 0.9
+            call.returned?.levels.frameCount = 120
+            call.returned?.levels.presentShare = 0.96
+            call.returned?.levels.missingCount = 4
+        })
+        #expect(try await run("call wss://h/ --fail-on warn", calls).code == .good)
+        let longer = ScriptedCalls(change: { call in
+            calls.change(&call)
+            call.returned?.levels.frameCount = 300
+            call.returned?.levels.missingCount = 12
+        })
+        let result = try await run("call wss://h/", longer)
+        #expect(result.output.contains("explain: level_mismatch, frames_missing"))
+    }
+
+    @Test func percentilesAreOfTheSamples() {
+        let samples = CallResult.Percentiles((1...100).map(Double.init).reversed())
+        #expect(samples.minimum == 1 && samples.p50 == 51 && samples.p95 == 96 && samples.maximum == 100)
+        #expect(samples.average == 50.5 && CallResult.Percentiles([]) == CallResult.Percentiles())
+    }
+
+    @Test func aPairWithoutATimeOfNominationIsNotCalledMissing() async throws {
+        let report = try json(try await run("call wss://h/ --json -").output)
+        #expect(report["ice"]?["pair"] != .null && report["ice"]?["nominated_ms"] == .null)
+        guard case .string(let reason)? = report["ice"]?["unknown_because"]?["nominated_ms"] else {
+            throw ProbeError.internalFailure("no reason")
+        }
+        #expect(!reason.contains("no pair"))
+        #expect(report["call"]?["unknown_because"]?["snapshot"] != nil)
+    }
+
+    @Test func aCallTooShortForAMarkerIsNotCalledGood() async throws {
+        let calls = ScriptedCalls(change: { $0.returned?.marker = .init(expected: 0, heard: 0, positions: []) })
+        let result = try await run("call wss://h/", calls)
+        #expect(result.code == .good && result.output.contains("verdict: too short to tell · explain: too_short"))
+        #expect(try await run("call wss://h/ --fail-on warn", calls).code == .warned)
+    }
+
+    @Test func audioThatCannotBeJudgedIsNoBadNetwork() async throws {
+        let level = ScriptedCalls(change: { call in
+            call.returned?.levels.correlation = nil
+            call.returned?.levels.levelVaries = false
+        })
+        let result = try await run("call wss://h/", level)
+        #expect(result.output.contains("verdict: good"))
+        #expect(result.output.contains("audio_unsuitable: cannot be judged: the audio's level does not vary"))
+        let hidden = ScriptedCalls(change: { call in
+            call.returned?.hidesMarkers = true
+            call.returned?.marker.heard = 0
+        })
+        #expect(try await run("call wss://h/", hidden).output.contains("verdict: good"))
+        #expect(try await run("check", hidden).code == .good)
+    }
+
+    private static let late: TimerLateness = {
+        var lateness = TimerLateness()
+        lateness.note(.milliseconds(150))
+        return lateness
+    }()
+
+    @Test func aBusyMachineIsSaidInsteadOfBlamingTheNetwork() async throws {
+        let calls = ScriptedCalls(change: { call in
+            call.media.timerLateness = Self.late
+            call.media.jitter = 90
+            call.media.lost = 35
+            call.returned?.marker.heard = 5
+        })
+        let selfTest = try await run("check", calls)
+        #expect(selfTest.code == .internalFailure)
+        #expect(selfTest.output.contains("explain: machine_busy") && !selfTest.output.contains("another network"))
+        #expect(selfTest.output.contains("timers came up to 150 ms late"))
+        // What was late and spoilt nothing is not mentioned.
+        let fine = ScriptedCalls(change: { $0.media.timerLateness = Self.late })
+        #expect(try await run("check --fail-on warn", fine).code == .good)
+        // Over a network lost packets stay lost.
+        let call = try await run("call wss://example.org/", calls)
+        #expect(call.output.contains("explain: machine_busy, loss_high"))
+    }
+
+    @Test func aFewTicksThatAreALittleLateAreNoBusyMachine() {
+        var lateness = TimerLateness()
+        for tick in 0..<100 { lateness.note(.milliseconds(tick < 4 ? 25 : 1)) }
+        #expect(!lateness.isBusy(withoutNetwork: false) && lateness.worst == 25)
+        #expect(lateness.isBusy(withoutNetwork: true))
+        var punctual = TimerLateness()
+        for _ in 0..<100 { punctual.note(.milliseconds(15)) }
+        #expect(!punctual.isBusy(withoutNetwork: true))
+        for _ in 0..<2 { lateness.note(.milliseconds(20)) }
+        #expect(lateness.isBusy(withoutNetwork: false))
+    }
+
     @Test func badInputIsOneLineAndNoCall() async throws {
         let result = try await run("call wss://h/ --audio /dev/null")
         #expect(result.code == .badInput)
@@ -189,6 +349,33 @@ struct ScriptedCalls: CallPlacing {
         let result = try await run("call wss://h/ --timeout 0.05 --json -", ScriptedCalls(hangs: true))
         #expect(result.code == .timedOut)
         #expect(try json(result.output)["aborted"] == .bool(true))
+    }
+
+    @Test func whatWasStoppedWhileConnectingSaysHowFarItHadCome() async throws {
+        let result = try await run("call wss://h/ --timeout 0.05", ScriptedCalls(hangs: true))
+        #expect(result.output.contains("timed_out: looking up and connecting to the server"))
+        #expect(!result.output.contains("packets") && !result.output.contains("not_active"))
+        let selfTest = try await run("check --timeout 0.05", ScriptedCalls(hangs: true))
+        #expect(selfTest.code == .timedOut)
+        #expect(!selfTest.output.contains("UNEXPECTED") && !selfTest.output.contains("Report it"))
+        #expect(selfTest.output.contains("\n      webrtc: looking up and connecting"))
+        #expect(selfTest.output.split(separator: "\n").allSatisfy { $0.count <= 100 })
+    }
+
+    @Test func theStageIsTheFirstThingThatHadNotHappened() {
+        var call = CallResult(name: "call")
+        var stages = [call.stage]
+        let steps: [(inout CallResult) -> Void] = [
+            { $0.setup.tcp = 1 }, { $0.setup.tls = 2 }, { $0.setup.hello = 3 }, { $0.setup.welcome = 4 },
+            { $0.setup.firstCheck = 5 }, { $0.setup.ice = 6 }, { $0.setup.dtls = 7 }, { $0.transport = .webrtc },
+            { $0.setup.active = 8 },
+        ]
+        for step in steps {
+            step(&call)
+            stages.append(call.stage)
+        }
+        #expect(Set(stages).count == steps.count + 1)
+        #expect(stages[1].contains("TLS") && stages[3].contains("welcome") && stages[6].contains("DTLS"))
     }
 
     @Test func theRecordingIsWritten() async throws {

@@ -61,7 +61,7 @@ extension Carriages {
             snapshot.packetsReceived = counters.packetsReceived
             snapshot.bytesSent = counters.bytesSent
             snapshot.bytesReceived = counters.bytesReceived
-            snapshot.srtpProfile = counters.srtpProfile.map { "\($0)" }
+            snapshot.srtpProfile = counters.srtpProfile.map(\.opensslName)
             if let dtls = path.dtlsStatistics {
                 snapshot.dtlsVersion = dtls.version.isEmpty ? nil : dtls.version
                 snapshot.dtlsCipher = dtls.cipher.isEmpty ? nil : dtls.cipher

@@ -91,7 +91,9 @@ package enum FallbackDetector {
         }
         return PathVerdict(
             reason: .iceNoResponse, stage: .checks,
-            detail: "\(evidence.checksSent) checks on \(evidence.pairs) pairs, none answered")
+            detail:
+                "\(evidence.checksSent) checks on \(evidence.pairs) \(evidence.pairs == 1 ? "pair" : "pairs"), none answered"
+        )
     }
 
     private static func verdict(for failure: PathEvidence.Failure, _ evidence: PathEvidence) -> PathVerdict {

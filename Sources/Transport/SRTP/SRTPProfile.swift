@@ -16,5 +16,5 @@ package enum SRTPProfile: UInt16, Sendable, Hashable, CaseIterable {
     package var rtcpTrailerLength: Int { rtpTagLength + 4 }
 
     /// The name OpenSSL knows the profile by.
-    var opensslName: String { self == .aeadAES128GCM ? "SRTP_AEAD_AES_128_GCM" : "SRTP_AES128_CM_SHA1_80" }
+    package var opensslName: String { self == .aeadAES128GCM ? "SRTP_AEAD_AES_128_GCM" : "SRTP_AES128_CM_SHA1_80" }
 }

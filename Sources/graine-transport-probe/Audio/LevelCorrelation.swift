@@ -4,12 +4,19 @@ internal import Foundation
 ///
 /// Two Opus codings leave little of a waveform (some 7 dB), but they keep the levels: so the levels are compared.
 struct LevelCorrelation: Equatable, Sendable {
-    /// Pearson correlation of the levels (RMS), −1 to 1; nil when nothing could be compared.
+    /// Pearson correlation of the levels (RMS), −1 to 1; nil when nothing could be compared, and where the original's level
+    /// does not vary: then it says nothing.
     var correlation: Double?
+    /// Whether the original's level varies enough to be recognised; a steady tone's does not.
+    var levelVaries = true
     /// Share of the original's audible frames that came back, 0 to 1.
     var presentShare: Double?
+    /// Audible frames that did not come back.
+    var missingCount = 0
     /// Median delay over the seconds, milliseconds, the echo's 300 ms included.
     var delayMilliseconds: Double?
+    /// The longest run of audible frames that did not come back, milliseconds; nil when none could be compared.
+    var longestGapMilliseconds: Double?
     /// Frames compared.
     var frameCount: Int
 
@@ -26,6 +33,9 @@ struct LevelCorrelation: Equatable, Sendable {
     private static let audibleLevel = 32_768 * 0.001_778
     /// A frame is there if it has at least this share of the level expected (−12 dB) …
     private static let presentShareOfLevel = 0.25
+    /// From this ratio of standard deviation to mean on a level varies. A tone's 20 ms levels stay below 0.02, speech is
+    /// near 1.
+    private static let leastVariation = 0.1
 
     /// - Parameters:
     ///   - original: What was sent since active, 48 kHz mono.
@@ -35,19 +45,27 @@ struct LevelCorrelation: Equatable, Sendable {
         let sent = SquareSums(original, step: stepSamples)
         let heard = SquareSums(returned, step: stepSamples)
         var result = LevelCorrelation(frameCount: 0)
+        let frameCount = original.count / frameSamples
+        result.levelVaries = varies((0..<frameCount).map { sent.level($0 * stepsPerFrame, stepsPerFrame) })
+        let correlated =
+            result.levelVaries
+            ? bestDelay(sent, heard, frames: 0..<frameCount, near: nil, markers: markers) : nil
         guard
-            let whole = bestDelay(sent, heard, frames: 0..<(original.count / frameSamples), near: nil, markers: markers)
+            let whole = correlated ?? delayOfPresence(sent, heard, frameCount: frameCount, markers: markers)
         else { return result }
         var pairs: [(sent: Double, heard: Double)] = []
         var delays: [Int] = []
         var audible = 0
         var present = 0
-        let frameCount = original.count / frameSamples
+        var gap = 0
+        var longestGap = 0
         let framesPerSecond = sampleRate / frameSamples
         var delay = whole
         for first in stride(from: 0, to: frameCount, by: framesPerSecond) {
             let frames = first..<min(frameCount, first + framesPerSecond)
-            delay = bestDelay(sent, heard, frames: frames, near: whole, markers: markers) ?? whole
+            if correlated != nil {
+                delay = bestDelay(sent, heard, frames: frames, near: whole, markers: markers) ?? whole
+            }
             for frame in frames {
                 let place = frame * stepsPerFrame + delay
                 // What had not come back when the call ended cannot be missing.
@@ -58,16 +76,54 @@ struct LevelCorrelation: Equatable, Sendable {
                 pairs.append((level, returnedLevel))
                 if level >= audibleLevel {
                     audible += 1
-                    if returnedLevel >= level * Double(EchoProcessor.gain) * presentShareOfLevel { present += 1 }
+                    let isPresent = isPresent(returnedLevel, of: level)
+                    if isPresent { present += 1 }
+                    gap = isPresent ? 0 : gap + 1
+                    longestGap = max(longestGap, gap)
                 }
             }
             delays.append(delay)
         }
         result.frameCount = pairs.count
-        result.correlation = pearson(pairs)
+        result.correlation = result.levelVaries ? pearson(pairs) : nil
         result.presentShare = audible > 0 ? Double(present) / Double(audible) : nil
+        result.missingCount = audible - present
+        result.longestGapMilliseconds = audible > 0 ? Double(longestGap) * 20 : nil
         result.delayMilliseconds = delays.isEmpty ? nil : Double(delays.sorted()[delays.count / 2]) * 2.5
         return result
+    }
+
+    /// The delay in steps at which most frames are there, the longest of several: it needs no level that varies. Before it
+    /// the beginning is missing, after it the end. Nil when the original is silent.
+    private static func delayOfPresence(
+        _ sent: SquareSums, _ heard: SquareSums, frameCount: Int, markers: [Int]
+    ) -> Int? {
+        let levels = (0..<frameCount).map { sent.level($0 * stepsPerFrame, stepsPerFrame) }
+        guard levels.contains(where: { $0 >= audibleLevel }) else { return nil }
+        var best = (delay: 0, count: -1)
+        for delay in 0...(longestDelayMilliseconds * 2 / 5) {
+            var count = 0
+            for (frame, level) in levels.enumerated() where level >= audibleLevel {
+                let place = frame * stepsPerFrame + delay
+                guard place + stepsPerFrame <= heard.stepCount else { break }
+                guard !touchesMarker(place, markers) else { continue }
+                if isPresent(heard.level(place, stepsPerFrame), of: level) { count += 1 }
+            }
+            if count >= best.count { best = (delay, count) }
+        }
+        return best.count > 0 ? best.delay : 0
+    }
+
+    private static func isPresent(_ heard: Double, of sent: Double) -> Bool {
+        heard >= sent * Double(EchoProcessor.gain) * presentShareOfLevel
+    }
+
+    /// Whether the ratio of standard deviation to mean reaches ``leastVariation``.
+    private static func varies(_ levels: [Double]) -> Bool {
+        guard !levels.isEmpty else { return false }
+        let mean = levels.reduce(0, +) / Double(levels.count)
+        let variance = levels.reduce(0) { $0 + ($1 - mean) * ($1 - mean) } / Double(levels.count)
+        return mean > 0 && variance.squareRoot() >= leastVariation * mean
     }
 
     /// The delay in steps at which the levels of `frames` correlate best; nil when there is nothing to go by.
@@ -113,9 +169,10 @@ struct LevelCorrelation: Equatable, Sendable {
             sumYY += y * y
             sumXY += x * y
         }
-        let spread = (n * sumXX - sumX * sumX) * (n * sumYY - sumY * sumY)
-        guard spread > 0 else { return nil }
-        return (n * sumXY - sumX * sumY) / spread.squareRoot()
+        let (spreadX, spreadY) = (n * sumXX - sumX * sumX, n * sumYY - sumY * sumY)
+        // Without variance the differences are rounding.
+        guard spreadX > 1e-9 * n * sumXX, spreadY > 1e-9 * n * sumYY else { return nil }
+        return (n * sumXY - sumX * sumY) / (spreadX * spreadY).squareRoot()
     }
 }
 

@@ -9,6 +9,12 @@ struct SpeechPump: Sendable {
     /// Longest recording that is kept: an hour.
     static let recordingLimit = 3_600 * RecordingResampler.callSampleRate
 
+    struct Outcome: Sendable {
+        /// What was heard since the start, 48 kHz mono: playout left over from before is thrown away.
+        var heard: [Int16]
+        var lateness: TimerLateness
+    }
+
     let capture: PCMRing
     let playout: PCMRing
     /// 48 kHz mono; silence follows.
@@ -17,9 +23,9 @@ struct SpeechPump: Sendable {
     /// Runs from the call's active on, for `duration` or until the task is cancelled.
     ///
     /// Frames that a slow machine owes are written together, so that the speech never runs behind the clock.
-    /// - Returns: What was heard since the start: playout left over from before is thrown away.
-    func run(for duration: Duration) async -> [Int16] {
+    func run(for duration: Duration) async -> Outcome {
         var heard: [Int16] = []
+        var lateness = TimerLateness()
         heard.reserveCapacity(audio.count + RecordingResampler.callSampleRate)
         playout.discardAll()
         let start = ContinuousClock.now
@@ -34,10 +40,12 @@ struct SpeechPump: Sendable {
             guard elapsed < duration else { break }
             let next = start + Self.frameDuration * (written / Self.frameSamples)
             // A cancelled call is over: what was heard by now is the result.
-            guard (try? await Task.sleep(until: min(next, start + duration), clock: .continuous)) != nil else { break }
+            let due = min(next, start + duration)
+            guard (try? await Task.sleep(until: due, clock: .continuous)) != nil else { break }
+            lateness.note(ContinuousClock.now - due)
         }
         Self.drain(playout, into: &heard)
-        return heard
+        return Outcome(heard: heard, lateness: lateness)
     }
 
     private func writeFrame(at position: Int) {

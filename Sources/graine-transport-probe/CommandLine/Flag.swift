@@ -44,18 +44,24 @@ extension Flag {
         .check, .call, .connect, .quality, .recover, .conform, .nat, .path,
     ]
 
+    /// Those that do more than print a text.
+    private static let running = placing.union([.serve])
+
     private static let output: [Flag] = [
-        Flag("--json", "FILE", "write the report as JSON; - is standard output") { (o, v) throws(ProbeError) in
+        Flag("--json", "FILE", "write the report as JSON; - is standard output", commands: placing) {
+            (o, v) throws(ProbeError) in
             o.json = try output("--json", v)
         },
-        Flag("--ndjson", "FILE", "write events as JSON lines as they come; - is standard output") {
+        Flag("--ndjson", "FILE", "write events as JSON lines as they come; - is standard output", commands: placing) {
             (o, v) throws(ProbeError) in
             o.ndjson = try output("--ndjson", v)
         },
-        Flag("--quiet", "no progress and no text report") { (o, _) throws(ProbeError) in o.verbosity = .quiet },
-        Flag("--verbose", "every step") { (o, _) throws(ProbeError) in o.verbosity = .verbose },
+        Flag("--quiet", "no progress and no text report; serve: no log", commands: running) {
+            (o, _) throws(ProbeError) in o.verbosity = .quiet
+        },
+        Flag("--verbose", "every step", commands: running) { (o, _) throws(ProbeError) in o.verbosity = .verbose },
         Flag("--no-color", "plain text; so does NO_COLOR") { (o, _) throws(ProbeError) in o.color = false },
-        Flag("--redact", "full|partial|none", "hide addresses and host names in the report") {
+        Flag("--redact", "full|partial|none", "hide addresses and host names in the report", commands: placing) {
             (o, v) throws(ProbeError) in o.redaction = try word("--redact", v)
         },
     ]
@@ -90,7 +96,8 @@ extension Flag {
     private static let connection: [Flag] = [
         Flag("-4", "IPv4 only", commands: placing) { (o, _) throws(ProbeError) in o.family = .v4 },
         Flag("-6", "IPv6 only", commands: placing) { (o, _) throws(ProbeError) in o.family = .v6 },
-        Flag("--bind", "ADDR", "local address; serve: several with commas, or any") { (o, v) throws(ProbeError) in
+        Flag("--bind", "ADDR", "local address; serve: several with commas, or any", commands: running) {
+            (o, v) throws(ProbeError) in
             o.bind = v.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
             let isList = o.command == .serve
             guard isList || o.bind.count == 1,
@@ -119,8 +126,11 @@ extension Flag {
         Flag("--insecure", "trust any certificate; literal loopback targets only", commands: placing) {
             (o, _) throws(ProbeError) in o.insecure = true
         },
-        Flag("--token-file", "FILE", "read the key from a file") { (o, v) throws(ProbeError) in o.key = .file(v) },
-        Flag("--token-env", "NAME", "read the key from an environment variable") { (o, v) throws(ProbeError) in
+        Flag("--token-file", "FILE", "read the key from a file", commands: running) {
+            (o, v) throws(ProbeError) in o.key = .file(v)
+        },
+        Flag("--token-env", "NAME", "read the key from an environment variable", commands: running) {
+            (o, v) throws(ProbeError) in
             o.key = .environment(v)
         },
     ]

@@ -18,9 +18,9 @@ enum HelpText {
             "",
             "commands",
         ]
-        for command in ProbeCommand.allCases {
+        for command in ProbeCommand.allCases where command.isAvailable {
             let left = (command.rawValue + " " + command.argument).padding(to: 20)
-            lines.append("  \(left) \(command.summary)\(command.isAvailable ? "" : " (not in this build yet)")")
+            lines.append("  \(left) \(command.summary)")
         }
         lines += ["", "flags (also as GRAINE_PROBE_NAME; a flag beats the environment)"]
         for flag in Flag.all where flag.commands.map({ $0.contains(where: \.isAvailable) }) ?? true {
@@ -32,7 +32,9 @@ enum HelpText {
             "", "exit codes",
             "  0 good   1 degraded with --fail-on warn   2 poor   3 media blocked   4 no path   64 usage   65 bad input",
             "  69 unreachable   70 internal, or a failed self-test   71 a port or file cannot be had   77 refused",
-            "  124 timeout   130 interrupted",
+            "  124 timeout   130 interrupted", "",
+            "not in this build yet: "
+                + ProbeCommand.allCases.filter { !$0.isAvailable }.map(\.rawValue).joined(separator: ", "),
         ]
         return lines.joined(separator: "\n")
     }

@@ -94,6 +94,7 @@ struct ImpairmentSpec: Equatable, Sendable {
 }
 
 extension ImpairmentSpec.Link {
+    private static let names = ["loss", "burst", "reorder", "dup", "delay", "jitter", "rate", "blackhole", "udp"]
     private static let percent = 0.0...100.0
     private static let milliseconds = 0.0...60_000.0
 
@@ -125,8 +126,8 @@ extension ImpairmentSpec.Link {
             }
             blackHoles.append(try Self.blackHole(value, path))
         default:
-            throw .usage(
-                "--impair: \(path) is not one of loss, burst, reorder, dup, delay, jitter, rate, blackhole, udp")
+            let hint = Spelling.nearest(to: String(name), among: Self.names).map { "; did you mean \($0)?" } ?? ""
+            throw .usage("--impair: \(path) is not one of \(Self.names.joined(separator: ", "))\(hint)")
         }
     }
 

@@ -41,8 +41,8 @@ enum KeyedItem {
     ) throws(ProbeError) -> Double {
         let isDecimal = text.allSatisfy { ("0"..."9").contains($0) || $0 == "." }
         guard isDecimal, let number = Double(text), range.contains(number) else {
-            throw .usage(
-                "\(option): \(name) must be a number from \(brief(range.lowerBound)) to \(brief(range.upperBound))")
+            let subject = name == option ? option : "\(option): \(name)"
+            throw .usage("\(subject) must be a number from \(brief(range.lowerBound)) to \(brief(range.upperBound))")
         }
         return number
     }

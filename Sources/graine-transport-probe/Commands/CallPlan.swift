@@ -56,9 +56,10 @@ enum CallMoment: Equatable, Sendable {
 protocol EchoServing: Sendable {
     /// Serves until cancelled.
     ///
+    /// - Parameter log: Takes what becomes of each call.
     /// - Parameter ready: Takes the line `READY line=… udp=… ca=FILE` once the ports are open; `also=…,…` before `ca` when
     ///   there are further addresses.
     func serve(
-        _ options: ProbeOptions, key: String?, ready: @escaping @Sendable (String) -> Void)
+        _ options: ProbeOptions, key: String?, log: ServeLog, ready: @escaping @Sendable (String) -> Void)
         async throws(ProbeError)
 }

@@ -60,20 +60,24 @@ struct CallRun: Sendable {
 
     private func place(_ plan: CallPlan, _ progress: Progress, _ events: EventLog?) async -> CallResult {
         do throws(ProbeError) {
-            return try await placer.place(plan) { moment in
+            var result = try await placer.place(plan) { moment in
                 progress.note("\(plan.name): \(moment.text)")
                 events?.add(moment, call: plan.name)
             }
+            result.wasStopped = Task.isCancelled
+            return result
         } catch {
             var result = CallResult(name: plan.name, preference: plan.preference)
             result.state = "ended"
             result.failure = error
+            result.wasStopped = Task.isCancelled
             result.failureCode =
                 switch error {
                 case .refused: "refused"
                 case .noPath: "not_active"
                 case .interrupted, .timedOut: "aborted"
-                default: "network"
+                case .unreachable: "network"
+                default: nil
                 }
             return result
         }

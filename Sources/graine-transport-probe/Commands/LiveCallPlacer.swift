@@ -31,7 +31,7 @@ struct LiveCallPlacer: CallPlacing {
         } catch {
             throw .usage("\(error)")
         }
-        let heard = await withTaskCancellationHandler {
+        let followed = await withTaskCancellationHandler {
             await follow(session, plan, tell)
         } onCancel: {
             session.end()
@@ -40,32 +40,64 @@ struct LiveCallPlacer: CallPlacing {
         var result = CallResult(name: plan.name, preference: plan.preference)
         result.fill(from: session.snapshot)
         result.fill(from: outcome, session.snapshot.refusal)
-        if let heard, result.wasActive {
+        result.nameTheAuthority(plan)
+        result.media.rtt = .init(followed.roundTrips)
+        if let speech = followed.speech, result.wasActive {
+            let heard = speech.heard
+            result.media.timerLateness = speech.lateness
+            result.ending = Self.ending(outcome, afterMilliseconds: followed.activeMilliseconds)
             let said = plan.audio.prefix(Int(plan.duration * Double(RecordingResampler.callSampleRate)))
             result.returned = await Self.compare(Array(said), heard)
+            result.media.longestGap = result.returned?.levels.longestGapMilliseconds
             result.recording = plan.keepsRecording ? heard : nil
         }
         return result
     }
 
+    private static func ending(_ outcome: CallOutcome, afterMilliseconds: Double) -> CallResult.Ending {
+        let party: CallResult.Ending.Party =
+            switch outcome {
+            case .ended(.local): .local
+            case .ended(.remote): .remote
+            case .ended(.failed), .failed: .failed
+            }
+        return CallResult.Ending(by: party, afterMilliseconds: afterMilliseconds)
+    }
+
+    /// What was learnt by following a call.
+    private struct Followed {
+        /// nil if the call never was active.
+        var speech: SpeechPump.Outcome?
+        /// From active to the end.
+        var activeMilliseconds = 0.0
+        /// The selected pair's smoothed round trip in milliseconds, at each ``sampleInterval`` of the active call.
+        var roundTrips: [Double] = []
+    }
+
+    /// How often the round trip is looked at.
+    private static let sampleInterval = Duration.milliseconds(200)
+
     /// Follows the call to its end and hangs up when its time is over.
-    ///
-    /// - Returns: What was heard since active; nil if it never was.
     private func follow(
         _ session: TransportSession, _ plan: CallPlan, _ tell: @escaping @Sendable (CallMoment) -> Void
-    ) async -> [Int16]? {
-        var speech: Task<[Int16], Never>?
+    ) async -> Followed {
+        var followed = Followed()
+        var speech: Task<SpeechPump.Outcome, Never>?
+        var roundTrips: Task<[Double], Never>?
+        var active: ContinuousClock.Instant?
         for await event in session.events {
             switch event {
             case .stateChanged(let state):
                 tell(.state(state.rawValue))
                 guard state == .active, speech == nil else { continue }
                 let pump = SpeechPump(capture: session.capture, playout: session.playout, audio: plan.audio)
+                active = .now
                 speech = Task {
-                    let heard = await pump.run(for: .seconds(plan.duration))
+                    let outcome = await pump.run(for: .seconds(plan.duration))
                     session.end()
-                    return heard
+                    return outcome
                 }
+                roundTrips = Task { await Self.sampleRoundTrips(of: session) }
             case .transportChanged(let kind, let fallback):
                 tell(.transport(kind.rawValue, reason: fallback?.reason.wire))
             case .ended: speech?.cancel()
@@ -74,7 +106,21 @@ struct LiveCallPlacer: CallPlacing {
         }
         // The events end early when the command is cancelled; the call is being hung up then.
         if Task.isCancelled { speech?.cancel() }
-        return await speech?.value
+        if let active { followed.activeMilliseconds = (ContinuousClock.now - active).milliseconds }
+        roundTrips?.cancel()
+        followed.speech = await speech?.value
+        followed.roundTrips = await roundTrips?.value ?? []
+        return followed
+    }
+
+    private static func sampleRoundTrips(of session: TransportSession) async -> [Double] {
+        var samples: [Double] = []
+        repeat {
+            let snapshot = session.snapshot
+            guard snapshot.transport == .webrtc, let time = snapshot.path?.roundTrip else { continue }
+            samples.append(time.milliseconds)
+        } while (try? await Task.sleep(for: sampleInterval)) != nil
+        return samples
     }
 
     /// On a thread of its own: it takes a while, and the calls that still run beside this one pump their audio on the pool.
@@ -120,20 +166,12 @@ extension CallResult {
     }
 
     private mutating func fillMedia(from snapshot: TransportSnapshot) {
-        let audio = snapshot.audio
-        media.sent = Int(audio.packetsSent)
-        media.received = Int(audio.packetsReceived)
-        media.lost = Int(audio.packetsLost)
-        media.duplicate = Int(audio.duplicates)
-        media.jitter = audio.jitter * 1_000
-        if audio.totalSamplesReceived > 0 {
-            let concealed = audio.concealedSamples - audio.silentConcealedSamples
-            media.concealedPercent = Double(concealed) * 100 / Double(audio.totalSamplesReceived)
-        }
+        // A call that was stopped while it connected has no audio to count.
+        if wasActive || snapshot.audio.packetsSent + snapshot.audio.packetsReceived > 0 { fillAudio(snapshot.audio) }
+        setup.rtt = lineRoundTrip ?? snapshot.path?.roundTrip?.milliseconds
         guard let path = snapshot.path else { return }
         bytesSent = path.bytesSent
         bytesReceived = path.bytesReceived
-        setup.rtt = path.roundTrip?.milliseconds
         ice = ICE()
         ice?.local = path.localAddress?.description
         ice?.remote = path.remoteAddress?.description
@@ -147,6 +185,34 @@ extension CallResult {
         dtls?.role = "client"
         dtls?.retransmits = path.dtlsRetransmissions
         dtls?.helloInOffer = false
+    }
+
+    /// The shortest of the exchanges of set-up that take one round trip of the line: TLS 1.3, the upgrade, the welcome.
+    private var lineRoundTrip: Double? {
+        [(setup.tcp, setup.tls), (setup.tls ?? setup.tcp, setup.upgrade), (setup.hello, setup.welcome)]
+            .compactMap { begin, end in begin.flatMap { begin in end.map { $0 - begin } } }.min()
+    }
+
+    private mutating func fillAudio(_ audio: AudioSnapshot) {
+        media.sent = Int(audio.packetsSent)
+        media.received = Int(audio.packetsReceived)
+        media.lost = Int(audio.packetsLost)
+        media.duplicate = Int(audio.duplicates)
+        media.jitter = audio.jitter * 1_000
+        if audio.totalSamplesReceived > 0 {
+            let concealed = audio.concealedSamples - audio.silentConcealedSamples
+            media.concealedPercent = Double(concealed) * 100 / Double(audio.totalSamplesReceived)
+        }
+    }
+
+    /// A certificate that is not trusted has a code of its own: `--ca` is what it is about.
+    fileprivate mutating func nameTheAuthority(_ plan: CallPlan) {
+        guard case .unreachable(let message)? = failure,
+            [true, false].contains(where: { message.contains("\(TLSError.unknownAuthority(isSelfSigned: $0))") })
+        else { return }
+        failureCode = "untrusted_certificate"
+        guard let file = plan.caFile else { return }
+        failure = .unreachable("the given CA (--ca \(file)) does not vouch for this server: \(message)")
     }
 
     /// A call that never connected is a failure: refused, unreachable, or without any path.

@@ -5,13 +5,13 @@ internal import Transport
 /// `serve`: the library's endpoint with the echo as its agent.
 struct LiveEchoServer: EchoServing {
     func serve(
-        _ options: ProbeOptions, key: String?, ready: @escaping @Sendable (String) -> Void
+        _ options: ProbeOptions, key: String?, log: ServeLog, ready: @escaping @Sendable (String) -> Void
     ) async throws(ProbeError) {
         let calls = EchoCalls()
         let endpoint = try Self.endpoint(
             bind: options.bind.isEmpty ? ["127.0.0.1"] : options.bind, port: options.port, udpPort: options.udpPort,
             keys: [key].compactMap { $0 }, certificate: options.certificateFile, privateKey: options.privateKeyFile,
-            calls: calls)
+            calls: calls, log: log)
         defer { endpoint.stop() }
         let file = options.certificateOutput ?? Self.temporaryFile()
         try OutputFile.write(Array(endpoint.certificatePEM.utf8), path: file)
@@ -41,7 +41,7 @@ struct LiveEchoServer: EchoServing {
 
     static func endpoint(
         bind: [String], port: UInt16, udpPort: UInt16, keys: [String], certificate: String? = nil,
-        privateKey: String? = nil, calls: EchoCalls = EchoCalls()
+        privateKey: String? = nil, calls: EchoCalls = EchoCalls(), log: ServeLog? = nil
     ) throws(ProbeError) -> AgentEndpoint {
         var configuration = EndpointConfiguration()
         (configuration.listenAddresses, configuration.port, configuration.udpPort) = (bind, port, udpPort)
@@ -53,8 +53,13 @@ struct LiveEchoServer: EchoServing {
             return try AgentEndpoint(configuration: configuration) { call in
                 calls.add(call)
                 defer { calls.remove(call) }
+                let began = ContinuousClock.now
+                log?.began(call.id)
                 var echo: Task<Void, Never>?
                 for await event in call.events {
+                    if case .transportChanged(let kind, let fallback) = event {
+                        log?.carried(call.id, by: kind, fallback)
+                    }
                     guard case .stateChanged(.active) = event, echo == nil else { continue }
                     echo = Task {
                         var pump = EchoPump(received: call.received, send: call.send)
@@ -62,6 +67,7 @@ struct LiveEchoServer: EchoServing {
                     }
                 }
                 echo?.cancel()
+                log?.ended(call.id, call.snapshot, after: (ContinuousClock.now - began).milliseconds / 1_000)
             }
         } catch {
             throw .resource("\(error)")

@@ -53,6 +53,7 @@ struct ProbeRunner: Sendable {
         let proxyNote = try ProxyChoice(options, environment: environment).note
         for path in outputPaths(options) { try OutputFile.preflight(path: path) }
         let key = try KeyReader.read(options.key, environment: environment)
+        if let file = options.caFile { try CertificateFiles.checkAuthority(file) }
         // A given recording is read before anything is said: if it is broken, its error is the only line.
         let given: [Int16]? =
             if let path = options.audio { try WAVFile.read(path: path).callSamples } else { nil }
@@ -74,16 +75,15 @@ struct ProbeRunner: Sendable {
         let elapsed = ContinuousClock.now - began
         let report = ReportBuilder(options: options, isSelfTest: isSelfTest).report(
             outcome, startedAt: startedAt, elapsed: elapsed)
-        try write(report, options, redactor)
-        try events?.end(report)
-        let code = ExitCode.of(report, failOnWarn: options.failOnWarn)
-        // A single call that never was has nothing to show but its error.
+        // A single call that never was: its error comes first, one line on stderr.
         if !isSelfTest, report.abort == nil, let failure = outcome.results.first?.failure,
             outcome.results.first?.wasActive != true
         {
             errorOutput("error: \(redactor.text(failure.message))\n")
         }
-        return code
+        try write(report, options, redactor)
+        try events?.end(report)
+        return ExitCode.of(report, failOnWarn: options.failOnWarn)
     }
 
     private func plans(_ options: ProbeOptions, audio: [Int16], key: String?, isSelfTest: Bool) -> [CallPlan] {
@@ -123,8 +123,7 @@ struct ProbeRunner: Sendable {
             }
         }
         if options.ndjson == .standardOutput { textIsWanted = false }
-        let nothingToShow = !report.isSelfTest && report.abort == nil && !report.calls.contains(where: \.wasActive)
-        if textIsWanted, !nothingToShow {
+        if textIsWanted {
             let useColor = options.color && Console.outputIsTerminal
             output(
                 redactor.text(
@@ -148,12 +147,16 @@ struct ProbeRunner: Sendable {
     private func serve(_ options: ProbeOptions) async throws(ProbeError) -> ExitCode {
         let interrupts = Interrupts()
         let key = try KeyReader.read(options.key, environment: environment)
+        if let certificate = options.certificateFile, let privateKey = options.privateKeyFile {
+            try CertificateFiles.checkIdentity(certificate: certificate, key: privateKey)
+        }
+        let log = ServeLog(verbosity: options.verbosity, redactor: Redactor(.none, hosts: []), sink: errorOutput)
         let server = server
         let output = output
         let failure = await withTaskGroup(of: ProbeError?.self) { group in
             group.addTask {
                 do throws(ProbeError) {
-                    try await server.serve(options, key: key) { output($0 + "\n") }
+                    try await server.serve(options, key: key, log: log) { output($0 + "\n") }
                     return nil
                 } catch { return error }
             }

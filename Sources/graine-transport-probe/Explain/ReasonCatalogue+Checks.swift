@@ -19,7 +19,16 @@ extension ReasonCatalogue {
         entry(
             .refusal, "network", "DNS, TCP, TLS or the proxy failed before the server could answer.",
             "A wrong name or port, no route, a certificate that is not trusted, a proxy that wants a password.",
-            "See the detail; for a private certificate use --ca.", "getaddrinfo, connect, TLS, HTTP 407"),
+            "Check host and port, and that the server listens there.", "getaddrinfo, connect, TLS, HTTP 407"),
+        entry(
+            .refusal, "untrusted_certificate", "Nobody who is trusted here has signed the server's certificate.",
+            "A private or self-signed certificate, or another server than the one that was meant.",
+            "Give the server's authority with --ca; for serve it is the file that its READY line names.",
+            "X.509 verification, RFC 5280 §6"),
+        entry(
+            .refusal, "no_path", "The call connected and neither carriage came to carry audio, or the server left.",
+            "A server that does not answer hello, or closes the line.", "Look at the server's log.",
+            "15 s to welcome, 27 s to active"),
         entry(
             .refusal, "refused", "The server refused with another status.", "See the status.",
             "Look at the server's log.", "HTTP status or close code before welcome"),
@@ -50,21 +59,40 @@ extension ReasonCatalogue {
             "For a real agent this is expected; otherwise look at the loss.", "1 kHz, 50 ms, at each second"),
         entry(
             .check, "marker_missed", "Some of the echo's markers were not heard.", "Audio was lost just then.",
-            "Look at loss and longest gap.", "1 kHz, 50 ms, at each second"),
+            "Look at \"lost\" and \"longest gap\".", "1 kHz, 50 ms, at each second"),
         entry(
             .check, "level_mismatch", "The speech that came back has other levels than the one sent.",
-            "Loss that was concealed, or something in between that changes the audio.", "Look at loss and concealment.",
+            "Loss that was concealed, or something in between that changes the audio.",
+            "Look at \"lost\" and \"concealed\".",
             "correlation of 20 ms levels of 0.97 or more"),
         entry(
             .check, "frames_missing", "Parts of the speech did not come back.", "Loss or a gap.",
-            "Look at loss and longest gap.", "98 % of the audible 20 ms frames"),
+            "Look at \"lost\" and \"longest gap\".", "98 % of the audible 20 ms frames"),
         entry(
             .check, "unexpected_end", "A call of the self-test did not end as expected.",
             "Another carriage or reason than the one that was caused.", "Report it with the JSON report.",
             "the self-test's expectations"),
         entry(
-            .check, "aborted", "The command was stopped before it was done.", "Ctrl-C or --timeout.",
-            "Give it more time.", "--timeout"),
+            .check, "aborted", "The command was stopped before it was done.", "Ctrl-C or SIGTERM.",
+            "Let it run to its end for a verdict.", "none"),
+        entry(
+            .check, "timed_out", "The command was not done when --timeout ran out.",
+            "A call that hangs, or too short a timeout.", "Give it more time; see what it waited for.", "--timeout"),
+        entry(
+            .check, "call_lost", "The active call broke off.", "The network or the server went away.",
+            "See the detail; look at the server's log.", "10 s of silence on the media path, or a lost line"),
+        entry(
+            .check, "too_short", "The call was too short to tell how it sounds.",
+            "No marker was due: the first comes a second after active.", "Let it last 3 s or more (--duration).",
+            "1 kHz, 50 ms, at each second"),
+        entry(
+            .check, "audio_unsuitable", "The audio that was sent is unfit for this comparison.",
+            "A steady tone has no level that varies, a tone near 1 kHz or noise covers the marker.",
+            "Send speech: without --audio the probe's own.", "none"),
+        entry(
+            .check, "machine_busy", "This machine was too busy to keep time; the network is not to blame.",
+            "Other programs use its processors.", "Run it again when the machine is idle.",
+            "a timer 100 ms late, or 5 % of them a 20 ms frame late; a single one without a network between"),
     ]
 
     private static func entry(

@@ -51,7 +51,10 @@ extension CallResult {
                     "detail": .string($0.detail),
                 ]
             } ?? .null,
-            "outcome": outcome, "snapshot": snapshot, "error": .optional(failure?.message),
+            "outcome": outcome, "snapshot": .null, "error": .optional(failure?.message),
+            "ended": ending.map { ["by": .string($0.by.rawValue), "after_ms": .measured($0.afterMilliseconds)] }
+                ?? .null,
+            "unknown_because": ["snapshot": "its numbers are in setup, media, dtls and ice"],
         ]
     }
 
@@ -125,7 +128,16 @@ extension CallResult {
                 media.mosModel.map { ["value": .measured(mos), "model": .string($0)] }
             } ?? .null)
         let levels = returned?.levels
-        section.add("level_correlation", levels?.correlation, because: "nothing to compare came back")
+        let lateness = media.timerLateness
+        section.add(
+            "timers_late",
+            [
+                "worst_ms": .measured(lateness?.worst), "share_pct": .measured(lateness?.lateShare.map { $0 * 100 }),
+            ])
+        section.add(
+            "level_correlation", levels?.correlation,
+            because: levels?.levelVaries == false
+                ? "the audio's level does not vary" : "nothing to compare came back")
         section.add(
             "frames_present_pct", levels?.presentShare.map { $0 * 100 }, because: "nothing to compare came back")
         section.add("echo_delay_ms", levels?.delayMilliseconds, because: "nothing to compare came back")
@@ -153,7 +165,10 @@ extension CallResult {
         section.add("pair", pair)
         section.add("checks_sent", ice.checksSent, because: "not measured in this call")
         section.add("first_response_ms", ice.firstResponse, because: "no check was answered")
-        section.add("nominated_ms", ice.nominated)
+        section.add(
+            "nominated_ms", ice.nominated,
+            because: pair == .null
+                ? "no pair was selected" : "the library does not say when; first_response_ms is before")
         return section.json
     }
 }

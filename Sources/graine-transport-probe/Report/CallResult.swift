@@ -41,6 +41,19 @@ struct CallResult: Sendable {
         var p50: Double?
         var p95: Double?
         var maximum: Double?
+
+        init() {}
+
+        /// The percentiles of `samples` (nearest rank); all nil when there are none.
+        init(_ samples: [Double]) {
+            guard !samples.isEmpty else { return }
+            let sorted = samples.sorted()
+            func rank(_ share: Double) -> Double { sorted[min(sorted.count - 1, Int(share * Double(sorted.count)))] }
+            minimum = sorted.first
+            average = sorted.reduce(0, +) / Double(sorted.count)
+            (p50, p95) = (rank(0.5), rank(0.95))
+            maximum = sorted.last
+        }
     }
 
     struct Media: Equatable, Sendable {
@@ -57,6 +70,8 @@ struct CallResult: Sendable {
         var playoutDelay = Percentiles()
         var mouthToEar = Percentiles()
         var longestGap: Double?
+        /// How late the probe's own timers came.
+        var timerLateness: TimerLateness?
         var mos: Double?
         /// Scale and source of `mos`.
         var mosModel: String?
@@ -92,10 +107,12 @@ struct CallResult: Sendable {
     var state = "idle"
     var transport: Transport?
     var fallback: Fallback?
+    /// Who ended the active call; nil for a call that never was active.
+    var ending: Ending?
+    /// Ctrl-C or `--timeout` ended it.
+    var wasStopped = false
     /// `CallOutcome` as JSON, or null.
     var outcome = JSONValue.null
-    /// `CallSnapshot` as JSON while active, or null.
-    var snapshot = JSONValue.null
     /// Why there was no call: then the rest is what was known by then.
     var failure: ProbeError?
     /// The code of `failure` for `explain`.
@@ -122,12 +139,25 @@ struct CallResult: Sendable {
 struct ReturnedAudio: Equatable, Sendable {
     var marker: MarkerDetector.Result
     var levels: LevelCorrelation
+    /// The audio itself covers the markers: even a perfect echo of it would miss some.
+    var hidesMarkers = false
 
     /// Compares what was played into the call with what came out of it, both from active on, 48 kHz mono.
     init(original: [Int16], returned: [Int16]) {
         marker = MarkerDetector.detect(in: returned)
+        if marker.heard < marker.expected {
+            var echo = Array(original.prefix(Self.perfectEchoSamples))
+            var processor = EchoProcessor()
+            processor.markActive()
+            processor.process(&echo)
+            let perfect = MarkerDetector.detect(in: echo)
+            hidesMarkers = perfect.heard < perfect.expected
+        }
         levels = LevelCorrelation.compare(original: original, returned: returned, markers: marker.positions)
     }
+
+    /// So much of the original is looked at for what it hides: 10 s.
+    private static let perfectEchoSamples = 10 * EchoProcessor.sampleRate
 
     init(marker: MarkerDetector.Result, levels: LevelCorrelation) {
         self.marker = marker

@@ -9,10 +9,14 @@ struct HumanReport: Sendable {
     private static let dash = "–"
 
     var text: String {
+        // A single call that never was has no times to show: its error is said, what to do is the report.
+        if !report.isSelfTest, report.abort == nil, !report.calls.contains(where: \.wasActive) {
+            return (findings(withDetails: false) + [verdictLine]).joined(separator: "\n") + "\n"
+        }
         var lines = [title, ""]
         lines += table
         lines.append("")
-        lines += findings
+        lines += findings(withDetails: true)
         lines.append(verdictLine)
         return lines.joined(separator: "\n") + "\n"
     }
@@ -48,16 +52,19 @@ struct HumanReport: Sendable {
             row("      ice") { milliseconds($0.setup.ice) },
             row("      dtls") { milliseconds($0.setup.dtls) }, row("first audio") { milliseconds($0.setup.firstAudio) },
             row("active") { milliseconds($0.setup.active) },
-            row("packets sent/received") { call in
+            row("packets out/in") { call in
                 call.media.sent.flatMap { sent in call.media.received.map { "\(sent)/\($0)" } }
-            }, row("lost") { $0.media.lossPercent.map { number($0, 2) + " %" } },
+            }, row("lost of those in") { $0.media.lossPercent.map { number($0, 2) + " %" } },
             row("jitter") { $0.media.jitter.map { number($0, 1) + " ms" } },
-            row("round trip p50") { $0.media.rtt.p50.map { number($0, 1) + " ms" } },
+            row("round trip") { ($0.media.rtt.p50 ?? $0.setup.rtt).map { number($0, 1) + " ms" } },
+            row("concealed") { $0.media.concealedPercent.map { number($0, 1) + " %" } },
             row("came back: marker") { $0.returned.map { "\($0.marker.heard) of \($0.marker.expected)" } },
             row("      levels") { $0.returned?.levels.correlation.map { "r = " + number($0, 3) } },
             row("      frames") { $0.returned?.levels.presentShare.map { number($0 * 100, 1) + " %" } },
+            row("      longest gap") { $0.media.longestGap.map { number($0) + " ms" } },
             row("      delay") { $0.returned?.levels.delayMilliseconds.map { number($0) + " ms" } },
         ]
+        rows.append(row("ended early") { Self.ending(of: $0) })
         rows.append(row("verdict") { verdict(of: $0) })
         if !verbose { rows.removeAll { row in row.label != "" && row.cells.allSatisfy { $0 == Self.dash } } }
         let labelWidth = (rows.map(\.label.count).max() ?? 0) + 2
@@ -75,23 +82,39 @@ struct HumanReport: Sendable {
     private func verdict(of call: CallResult) -> String {
         if report.isSelfTest {
             let check = report.checks.first { $0.id == "\(call.name).expected" }
-            return check?.status == .pass ? "as expected" : "UNEXPECTED"
+            switch check?.status {
+            case .pass: return "as expected"
+            case .skip: return "stopped"
+            default: return "UNEXPECTED"
+            }
         }
-        return report.verdict.level.rawValue
+        return report.verdict.text
     }
 
-    /// What needs a sentence: all but what passed.
-    private var findings: [String] {
-        report.checks.filter { verbose || ($0.status != .pass && $0.status != .skip) }.flatMap { check in
+    /// Who ended the call and when, if it was not this end.
+    private static func ending(of call: CallResult) -> String? {
+        guard let ending = call.ending, ending.by != .local else { return nil }
+        let what = ending.by == .remote ? "the far end hung up" : "the call broke off"
+        return "\(what) after \(String(format: "%.1f", ending.afterMilliseconds / 1_000)) s"
+    }
+
+    /// What needs a sentence: all but what passed or was left out without a code.
+    private func findings(withDetails: Bool) -> [String] {
+        report.checks.filter { verbose || ($0.status != .pass && ($0.status != .skip || $0.code != nil)) }.flatMap {
+            check in
             var line = "\(check.status.rawValue)  \(check.id)"
             if let code = check.code { line += "  \(code)" }
-            if let detail = check.detail { line += ": \(detail)" }
+            if withDetails, let detail = check.detail {
+                // Of several calls each has a line of its own.
+                let calls = check.id == "complete" ? detail.split(separator: "; ").map(String.init) : [detail]
+                line += calls.count > 1 ? calls.map { "\n      " + $0 }.joined() : ": \(detail)"
+            }
             return [line] + (check.advice.map { ["      " + $0] } ?? [])
         }
     }
 
     private var verdictLine: String {
-        var line = "verdict: \(report.verdict.level.rawValue)"
+        var line = "verdict: \(report.verdict.text)"
         if report.isSelfTest {
             let passed = report.checks.filter { $0.id.hasSuffix(".expected") && $0.status == .pass }.count
             line += " · \(passed) of \(SelfTest.cases.count) calls ended as expected"

@@ -4,22 +4,76 @@ struct Judge: Sendable {
     static let leastCorrelation = 0.97
     /// … and this share of its audible frames must be there.
     static let leastPresentShare = 0.98
+    /// So few missing frames are the jitter buffer finding its length, however short the call.
+    static let toleratedMissingFrames = 4
+    /// From this many compared 20 ms frames on (4 s) the correlation says something: the beginning, where the delay still
+    /// moves, weighs too much before.
+    static let leastComparedFrames = 200
     /// From this share of a threshold on a call is degraded.
     static let warningShare = 2.0 / 3.0
 
     let thresholds: Thresholds
+    /// The call stays on this machine and nothing is impaired: there is no network to blame.
+    var hasNoNetwork = false
 
     /// The checks of one call, in the order in which a call lives.
     func checks(of call: CallResult) -> [Report.Check] {
         var checks = [lineCheck(call)]
         guard call.failure == nil, call.wasActive else { return checks }
+        checks.append(endCheck(call))
         checks.append(carriageCheck(call))
-        checks.append(threshold(call, "rtt", "round trip", call.media.rtt.p50, thresholds.rttMilliseconds, "rtt_high"))
+        checks.append(
+            threshold(
+                call, "rtt", "round trip", call.media.rtt.p50 ?? call.setup.rtt, thresholds.rttMilliseconds, "rtt_high")
+        )
         checks.append(
             threshold(call, "jitter", "jitter", call.media.jitter, thresholds.jitterMilliseconds, "jitter_high"))
         checks.append(threshold(call, "loss", "loss", call.media.lossPercent, thresholds.lossPercent, "loss_high"))
         checks += echoChecks(call)
-        return checks
+        guard let lateness = call.media.timerLateness, lateness.isBusy(withoutNetwork: hasNoNetwork) else {
+            return checks
+        }
+        let judged = checks.map(excused)
+        // Lateness that spoilt nothing is none.
+        return judged == checks ? checks : [machineCheck(call, lateness)] + judged
+    }
+
+    private func machineCheck(_ call: CallResult, _ lateness: TimerLateness) -> Report.Check {
+        var check = Report.Check(id: id(call, "machine"), title: "this machine keeps time", status: .warn)
+        check.code = "machine_busy"
+        let share = Int(((lateness.lateShare ?? 0) * 100).rounded())
+        check.detail = "timers came up to \(Int(lateness.worst)) ms late, \(share) % of them by a frame or more"
+        check.advice = ReasonCatalogue.entry("machine_busy")?.advice
+        return check
+    }
+
+    /// On a busy machine what depends on times says nothing about the network; nor does loss where there is none.
+    private func excused(_ check: Report.Check) -> Report.Check {
+        guard let code = check.code, check.status == .warn || check.status == .fail else { return check }
+        let timed: Set = ["rtt_high", "jitter_high", "marker_missed", "level_mismatch", "frames_missing"]
+        guard timed.contains(code) || code == "loss_high" && hasNoNetwork else { return check }
+        var check = check
+        check.status = .warn
+        check.code = "machine_busy"
+        check.detail = "\(code), but this machine was too busy to tell"
+        check.advice = nil
+        return check
+    }
+
+    private func endCheck(_ call: CallResult) -> Report.Check {
+        var check = Report.Check(
+            id: id(call, "end"), title: "the call lasts until this end hangs up", status: .pass,
+            started: call.setup.active, duration: call.ending?.afterMilliseconds)
+        switch call.ending?.by {
+        case .remote: check.detail = "the far end hung up"
+        case .failed:
+            check.status = .fail
+            check.code = "call_lost"
+            check.detail = call.outcome["error"].flatMap { if case .string(let text) = $0 { text } else { nil } }
+            check.advice = ReasonCatalogue.entry("call_lost")?.advice
+        case .local, nil: break
+        }
+        return check
     }
 
     /// The verdict over `checks`: the worst of them, its codes in order, an advice for each.
@@ -46,12 +100,15 @@ struct Judge: Sendable {
             id: id(call, "line"), title: "the call connects", status: .pass, started: 0, duration: call.setup.active)
         if let failure = call.failure {
             check.status = .error
-            check.code = call.failureCode ?? "network"
+            check.code = call.failureCode
             check.detail = failure.message
+        } else if !call.wasActive, call.wasStopped {
+            check.status = .skip
+            check.detail = "stopped; \(call.stage)"
         } else if !call.wasActive {
             check.status = .error
             check.code = "not_active"
-            check.detail = "the call ended in state \(call.state)"
+            check.detail = call.stage
         }
         check.advice = check.code.flatMap { ReasonCatalogue.entry($0)?.advice }
         return check
@@ -103,8 +160,12 @@ struct Judge: Sendable {
             .init(key: "heard", value: .integer(returned.marker.heard)),
         ]
         if returned.marker.expected == 0 {
+            marker.status = .warn
+            marker.code = "too_short"
+        } else if returned.hidesMarkers {
             marker.status = .skip
-            marker.detail = "the call was too short for one"
+            marker.code = "audio_unsuitable"
+            marker.detail = "cannot be judged: the audio covers the marker"
         } else if returned.marker.heard == 0 {
             // No echo at all: the target is perhaps a real agent, which answers with its own words.
             marker.status = .warn
@@ -114,22 +175,50 @@ struct Judge: Sendable {
             marker.code = "marker_missed"
         }
         marker.advice = marker.code.flatMap { ReasonCatalogue.entry($0)?.advice }
-        guard returned.marker.heard > 0, let correlation = returned.levels.correlation else { return [marker] }
+        guard returned.marker.heard > 0 else { return [marker] }
+        return [marker, levelCheck(call, returned.levels), frameCheck(call, returned.levels)]
+    }
+
+    private func levelCheck(_ call: CallResult, _ returned: LevelCorrelation) -> Report.Check {
         var levels = Report.Check(id: id(call, "levels"), title: "the speech that came back", status: .pass)
-        let present = returned.levels.presentShare
-        levels.values = [
-            .init(key: "correlation", value: .measured(correlation)),
-            .init(key: "frames_present_pct", value: .measured(present.map { $0 * 100 })),
-        ]
-        if correlation < Self.leastCorrelation {
-            levels.status = .warn
-            levels.code = "level_mismatch"
-        } else if let present, present < Self.leastPresentShare {
-            levels.status = .warn
-            levels.code = "frames_missing"
+        levels.values = [.init(key: "correlation", value: .measured(returned.correlation))]
+        if !returned.levelVaries {
+            levels.status = .skip
+            levels.code = "audio_unsuitable"
+            levels.detail = "cannot be judged: the audio's level does not vary"
+        } else if returned.frameCount < Self.leastComparedFrames {
+            levels.status = .skip
+            levels.detail = "too short to tell"
+        } else if let correlation = returned.correlation {
+            if correlation < Self.leastCorrelation {
+                levels.status = .warn
+                levels.code = "level_mismatch"
+            }
+        } else {
+            levels.status = .skip
+            levels.detail = "nothing to compare came back"
         }
         levels.advice = levels.code.flatMap { ReasonCatalogue.entry($0)?.advice }
-        return [marker, levels]
+        return levels
+    }
+
+    private func frameCheck(_ call: CallResult, _ returned: LevelCorrelation) -> Report.Check {
+        var frames = Report.Check(id: id(call, "frames"), title: "all of the audio came back", status: .pass)
+        frames.values = [
+            .init(key: "frames_present_pct", value: .measured(returned.presentShare.map { $0 * 100 })),
+            .init(key: "longest_gap_ms", value: .measured(returned.longestGapMilliseconds)),
+        ]
+        if let present = returned.presentShare {
+            if present < Self.leastPresentShare, returned.missingCount > Self.toleratedMissingFrames {
+                frames.status = .warn
+                frames.code = "frames_missing"
+            }
+        } else {
+            frames.status = .skip
+            frames.detail = "nothing audible was sent"
+        }
+        frames.advice = frames.code.flatMap { ReasonCatalogue.entry($0)?.advice }
+        return frames
     }
 
     /// `webrtc.rtt` in the self-test, where there are four of each; `rtt` alone elsewhere.

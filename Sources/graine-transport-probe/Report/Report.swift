@@ -10,6 +10,9 @@ struct Report: Sendable {
         var codes: [String]
         /// One sentence for each code that needs something done.
         var advice: [String]
+
+        /// The level for a person; a call too short to be judged is not called degraded.
+        var text: String { codes == ["too_short"] ? "too short to tell" : level.rawValue }
     }
 
     /// One thing that was looked at.

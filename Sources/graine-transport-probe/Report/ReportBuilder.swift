@@ -7,13 +7,14 @@ struct ReportBuilder: Sendable {
 
     /// - Parameter elapsed: Since the command started.
     func report(_ outcome: CallRun.Outcome, startedAt: String, elapsed: Duration) -> Report {
-        let judge = Judge(thresholds: options.thresholds)
+        let isHere = options.target == nil || options.targetIsLiteralLoopback
+        let judge = Judge(thresholds: options.thresholds, hasNoNetwork: isHere && options.impairment.isClear)
         var checks: [Report.Check] = []
         for call in outcome.results {
             if isSelfTest {
                 let standard = SelfTest.cases.first { $0.name == call.name }?.expectation
                 if let expected = options.expectations[call.name] ?? standard {
-                    checks.append(SelfTest.check(call, expected))
+                    checks.append(call.wasStopped ? Self.stopped(call) : SelfTest.check(call, expected))
                 }
                 // The carriage is the expectation's business: three of the four are made to fall back.
                 checks += judge.checks(of: call).filter { !$0.id.hasSuffix(".carriage") && !$0.id.hasSuffix(".line") }
@@ -22,10 +23,7 @@ struct ReportBuilder: Sendable {
             }
         }
         if outcome.abort != nil {
-            checks.append(
-                Report.Check(
-                    id: "complete", title: "the command ran to its end", status: .error, code: "aborted",
-                    advice: ReasonCatalogue.entry("aborted")?.advice))
+            checks.append(Self.aborted(outcome))
         }
         var verdict = judge.verdict(checks, calls: outcome.results)
         if isSelfTest, verdict.level == .poor { verdict.level = selfTestLevel(checks) }
@@ -33,6 +31,22 @@ struct ReportBuilder: Sendable {
             startedAt: startedAt, elapsedMilliseconds: elapsed.milliseconds, target: options.target,
             options: optionsJSON, abort: outcome.abort, isSelfTest: isSelfTest, verdict: verdict,
             checks: isSelfTest ? checks.map(demoted) : checks, calls: outcome.results)
+    }
+
+    /// What the user or `--timeout` stopped is no unexpected end.
+    private static func stopped(_ call: CallResult) -> Report.Check {
+        Report.Check(
+            id: "\(call.name).expected", title: "ends as expected", status: .skip, detail: "stopped; \(call.stage)")
+    }
+
+    private static func aborted(_ outcome: CallRun.Outcome) -> Report.Check {
+        let code = outcome.abort == .timedOut ? "timed_out" : "aborted"
+        var check = Report.Check(
+            id: "complete", title: "the command ran to its end", status: .error, code: code,
+            advice: ReasonCatalogue.entry(code)?.advice)
+        let stopped = outcome.results.filter(\.wasStopped)
+        check.detail = stopped.map { (stopped.count > 1 ? "\($0.name): " : "") + $0.stage }.joined(separator: "; ")
+        return check
     }
 
     /// A self-test fails by its expectations alone: a slow machine's round trip is a warning there.

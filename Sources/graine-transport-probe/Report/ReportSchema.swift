@@ -45,11 +45,13 @@ enum ReportSchema {
                 .init(key: "properties", value: .object([.init(key: "name", value: string)] + sectionProperties)),
                 .init(key: "required", value: .array((["name"] + sectionNames).map(JSONValue.string))),
             ]),
-            "call": object([
+            "call": section([
                 "state": words(["idle", "ringing", "connecting", "active", "recovering", "ended"]),
                 "transport": wordsOrNull(["webrtc", "websocket"]), "transportFallbackReason": stringOrNull,
                 "fallback": orNull(object(["stage": string, "elapsed_ms": number, "detail": string])),
                 "outcome": objectOrNull, "snapshot": objectOrNull, "error": stringOrNull,
+                "ended": orNull(
+                    object(["by": words(CallResult.Ending.Party.allCases.map(\.rawValue)), "after_ms": number])),
             ]),
             "setup": section([
                 "dns_ms": numberOrNull, "tcp_ms": numberOrNull, "tls_ms": numberOrNull, "upgrade_ms": numberOrNull,
@@ -88,6 +90,7 @@ enum ReportSchema {
             "playout_delay_ms": object(["p50": numberOrNull, "p95": numberOrNull]),
             "mouth_to_ear_ms": object(["p50": numberOrNull, "p95": numberOrNull]), "longest_gap_ms": numberOrNull,
             "marker": object(["expected": countOrNull, "heard": countOrNull]),
+            "timers_late": object(["worst_ms": numberOrNull, "share_pct": numberOrNull]),
             "mos": orNull(object(["value": number, "model": string])),
             "level_correlation": ["type": ["number", "null"], "minimum": .integer(-1), "maximum": .integer(1)],
             "frames_present_pct": numberOrNull, "echo_delay_ms": numberOrNull,

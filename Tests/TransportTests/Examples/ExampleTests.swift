@@ -11,6 +11,7 @@ import Transport
         "README prints exactly what is compiled here",
         arguments: [
             ("example client", "ExampleClient.swift"), ("example echo", "ExampleEcho.swift"),
+            ("example both", "ExampleBoth.swift"),
         ])
     func printed(name: String, file: String) throws {
         let readme = try String(contentsOf: Self.root.appending(path: "README.md"), encoding: .utf8)
@@ -23,12 +24,21 @@ import Transport
     }
 
     @Test("The client calls the echo, becomes active, and ends as it hangs up") func run() async throws {
-        let echo = try startEcho(bind: "127.0.0.1")
-        let caFile = FileManager.default.temporaryDirectory.appending(path: "ca-\(UUID().uuidString).pem").path
-        try echo.certificatePEM.write(toFile: caFile, atomically: true, encoding: .utf8)
-        defer { try? FileManager.default.removeItem(atPath: caFile) }
-        let outcome = try await placeCall(url: "wss://\(echo.address)/", key: nil, caFile: caFile)
+        #expect(try await callOneself() == .ended(.local))
+    }
+
+    @Test("The client's second of audio is out before it hangs up") func promptIsSaid() async throws {
+        let (heard, continuation) = AsyncStream<Int64>.makeStream()
+        var configuration = EndpointConfiguration()
+        configuration.identity = .none
+        let endpoint = try AgentEndpoint(configuration: configuration) { call in
+            _ = await call.outcome()
+            continuation.yield(call.snapshot.audio.packetsReceived)
+        }
+        let outcome = try await placeCall(url: "ws://\(endpoint.address)/", key: nil, caFile: "/dev/null")
         #expect(outcome == .ended(.local))
-        echo.stop()
+        // 50 frames of 20 ms; the last may still be on their way when the hang-up overtakes them.
+        #expect(try #require(await heard.first { _ in true }) >= 40)
+        endpoint.stop()
     }
 }
