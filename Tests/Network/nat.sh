@@ -37,13 +37,13 @@ table ip nat {
         type filter hook input priority 0
         iifname "to-server" ip protocol udp drop
     }
-    counter udp { }
-    counter tcp { }
+    counter carried_udp { }
+    counter carried_tcp { }
     chain slow { }
     chain passing {
         type filter hook forward priority 0
-        ip daddr != $stun ip saddr != $stun ip protocol udp counter name "udp"
-        ip protocol tcp counter name "tcp" jump slow
+        ip daddr != $stun ip saddr != $stun ip protocol udp counter name "carried_udp"
+        ip protocol tcp counter name "carried_tcp" jump slow
     }
 }
 RULES
@@ -103,7 +103,7 @@ mapping() {
 }
 
 # passed COUNTER: the packets the NAT passed on, both ways; STUN's to the outside server not among them.
-passed() { inside nat nft list counter ip nat "$1" | sed -n 's/.*packets \([0-9]*\) .*/\1/p'; }
+passed() { inside nat nft list counter ip nat "carried_$1" | sed -n 's/.*packets \([0-9]*\) .*/\1/p'; }
 
 # strays: how many of five datagrams from a port nothing was sent to reach the client through the mapping.
 strays() {
