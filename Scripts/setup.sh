@@ -14,7 +14,7 @@ packages=(
 )
 case ${1:-} in
 '') ;;
-network-tests) packages+=(conntrack iproute2 nftables python3 util-linux) ;;
+network-tests) packages+=(conntrack coturn iproute2 nftables openssl python3 util-linux) ;;
 *) echo "error: setup.sh [network-tests]" >&2; exit 64 ;;
 esac
 
@@ -32,6 +32,11 @@ install_missing() {
     fi
     echo "setup: installing ${missing[*]}" >&2
     log=$(mktemp)
+    # The package would start a TURN server for everybody; the tests start their own, where nobody else is.
+    if [[ " ${missing[*]} " == *" coturn "* && ! -e /etc/systemd/system/coturn.service ]]; then
+        "${as_root[@]}" mkdir -p /etc/systemd/system
+        "${as_root[@]}" ln -s /dev/null /etc/systemd/system/coturn.service
+    fi
     if ! { "${as_root[@]}" apt-get update -q &&
         "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
         tail -n 20 "$log" >&2

@@ -54,7 +54,7 @@ trap 'echo "error: $current: line $LINENO: $BASH_COMMAND" >&2' ERR
 
 pass() {
     passed=$((passed + 1))
-    echo "ok: $1"
+    echo "ok: $*"
 }
 fail() {
     failed=$((failed + 1))
@@ -78,13 +78,17 @@ namespace() {
     done
 }
 
-# wire NAMESPACE ADDRESS/LENGTH NAMESPACE ADDRESS/LENGTH: joins the two by a veth named for who is at the other end.
+# wire NAMESPACE ADDRESS/LENGTH NAMESPACE ADDRESS/LENGTH [SUFFIX]: joins the two by a veth named for who is at the other end,
+# with the suffix where there is another one already.
 wire() {
-    ip -n "$1" link add "to-$3" type veth peer name "to-$1" netns "$3"
-    ip -n "$1" addr add "$2" dev "to-$3"
-    ip -n "$3" addr add "$4" dev "to-$1"
-    ip -n "$1" link set "to-$3" up
-    ip -n "$3" link set "to-$1" up
+    local there=to-$3${5:-} back=to-$1${5:-} now=()
+    # No duplicates to be detected here, which would take a second.
+    if [[ $2 == *:* ]]; then now=(nodad); fi
+    ip -n "$1" link add "$there" type veth peer name "$back" netns "$3"
+    ip -n "$1" addr add "$2" dev "$there" ${now[@]+"${now[@]}"}
+    ip -n "$3" addr add "$4" dev "$back" ${now[@]+"${now[@]}"}
+    ip -n "$1" link set "$there" up
+    ip -n "$3" link set "$back" up
 }
 
 # count_in NAMESPACE DEVICE: counts the UDP and TCP packets that come and go there, and holds the verdict on UDP that comes.
@@ -113,18 +117,30 @@ RULES
 # packets NAMESPACE COUNTER
 packets() { inside "$1" nft list counter inet probe "$2" | sed -n 's/.*packets \([0-9]*\) .*/\1/p'; }
 
-# serve NAMESPACE ADDRESS: an echo server; sets serving (its process), line (its URL), udp (its port) and ca (its certificate).
+# until_media NAMESPACE [udp|tcp]: waits until a call in the background has brought more than a second of media there.
+until_media() {
+    local before counter=${2:-udp}_in
+    before=$(packets "$1" "$counter")
+    for _ in {1..100}; do
+        (($(packets "$1" "$counter") - before < 70)) || return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+# serve NAMESPACE ADDRESSES ARGUMENTS…: an echo server; sets serving (its process), line (its URL), udp (its port) and ca (its
+# certificate).
 serve() {
     : >"$work/serve"
     "${ahead[@]}" nsenter --net="/run/netns/$1" -- \
-        "$probe" serve --bind "$2" --ca-out "$work/ca.pem" >"$work/serve" 2>"$work/serve.log" &
+        "$probe" serve --bind "$2" "${@:3}" --ca-out "$work/ca.pem" >"$work/serve" 2>"$work/serve.log" &
     serving=$!
     children+=("$serving")
     for _ in {1..100}; do
         ! grep -q ^READY "$work/serve" || break
         sleep 0.1
     done
-    read -r line udp ca < <(sed -n 's/^READY line=\([^ ]*\) udp=\([^ ]*\) ca=\(.*\)/\1 \2 \3/p' "$work/serve") ||
+    read -r line udp ca < <(sed -n 's/^READY line=\([^ ]*\) udp=\([^ ]*\).* ca=\(.*\)/\1 \2 \3/p' "$work/serve") ||
         { echo "error: serve is not ready: $(cat "$work/serve.log")" >&2; exit 1; }
 }
 
@@ -141,6 +157,25 @@ call() {
     place "$@"
     code=0
     wait "$calling" || code=$?
+}
+
+# watch NAMESPACE INTERFACE NAME: has every UDP packet there written to $work/NAME.wire by Tests/Network/watch.py from now on.
+watch() {
+    inside "$1" python3 -B Tests/Network/watch.py "$2" "$work/$3.wire" &
+    watching=$!
+    children+=("$watching")
+    for _ in {1..100}; do
+        [[ ! -e $work/$3.wire ]] || return 0
+        sleep 0.1
+    done
+    echo "error: nothing watches the packets of $3" >&2
+    exit 1
+}
+
+# unwatch: ends that.
+unwatch() {
+    kill "$watching"
+    wait "$watching" 2>/dev/null || true
 }
 
 # report NAME EXPECTED…: what Tests/Network/report.py finds wrong with the call's report, or its figures.

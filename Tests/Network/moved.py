@@ -6,21 +6,11 @@ MOVE-MS of it, to stop sending to the old one, and nothing may begin anew: no DT
 move. Prints what was seen, or what is wrong, in one line. Exit codes: 0 moved, 1 not.
 """
 import sys
-from typing import NamedTuple
 
+from watch import read
 
-class Packet(NamedTuple):
-    at: float
-    way: str
-    remote: str
-    kind: str
-    user: str
-
-
-def read(lines):
-    for line in lines:
-        at, way, remote, kind, user = line.split()
-        yield Packet(float(at), way, remote, kind, user)
+# The one that moves media, and the one that answers its answer, which may pass before the next packet of media is due.
+CHECKS_OF_A_MOVE = 2
 
 
 def judge(packets, check_limit, limit):
@@ -53,6 +43,9 @@ def judge(packets, check_limit, limit):
     handshakes = [packet for packet in packets if packet.kind == "handshake" and packet.at >= changed]
     if handshakes:
         wrong.append(f"{len(handshakes)} handshake packets after the change")
+    checks = [p for p in packets if p.way == "in" and p.remote == new and p.kind == "check" and p.at <= sent[0].at]
+    if len(checks) > CHECKS_OF_A_MOVE:
+        wrong.append(f"{len(checks)} checks came from {new} before media went there, limit {CHECKS_OF_A_MOVE}")
     users = {packet.user for packet in packets if packet.kind == "check" and packet.way == "in"}
     if len(users) != 1:
         wrong.append(f"{len(users)} usernames in the checks: a restart")
@@ -60,7 +53,7 @@ def judge(packets, check_limit, limit):
     found = [
         f"{old} to {new}",
         f"first check {(check - changed) * 1000:.0f} ms after the first packet",
-        f"media there {moved * 1000:.0f} ms later",
+        f"media there {moved * 1000:.0f} ms later, after {len(checks)} checks",
         f"longest gap of media heard {max(b - a for a, b in zip(times, times[1:])) * 1000:.0f} ms",
         f"{len(sent)} packets sent there",
     ]

@@ -81,11 +81,7 @@ hung_up() {
     # Audio on its way in both directions: the carriage named has brought a second of it.
     local kind=udp
     if [[ $transport == websocket ]]; then kind=tcp; fi
-    before=$(packets "$server" "${kind}_in")
-    for _ in {1..100}; do
-        (($(packets "$server" "${kind}_in") - before < 70)) || break
-        sleep 0.1
-    done
+    until_media "$server" $kind || true
     clock
     local since=$now
     if [[ $who == server ]]; then kill "-$signal" "$serving"; else kill "-$signal" "$calling"; fi

@@ -1,17 +1,36 @@
 #!/usr/bin/env python3
 """Writes a line for every UDP packet over IPv4 that passes an interface: watch.py INTERFACE FILE
 
-The line's fields: seconds, "in" or "out", the remote address and port, what it is (see `kind`), the STUN username or "-".
-Needs CAP_NET_RAW. Runs until it is killed.
+The line's fields: seconds, "in" or "out", the local and the remote address and port, what it is (see `kind`), the STUN username
+or "-", the STUN transaction or "-". INTERFACE "any" stands for all of them. Needs CAP_NET_RAW. Runs until it is killed.
 """
 import socket
 import sys
+from typing import NamedTuple
 
 ETHERTYPE_IPV4 = 0x0800
 STUN_USERNAME = 0x0006
 STUN_MAGIC = b"\x21\x12\xa4\x42"
 STUN_KINDS = {0x0001: "check", 0x0101: "answer", 0x0111: "refusal", 0x0011: "indication"}
 DTLS_HANDSHAKE = 22
+
+
+class Packet(NamedTuple):
+    """A line of the file."""
+
+    at: float
+    way: str
+    local: str
+    remote: str
+    kind: str
+    user: str
+    transaction: str
+
+
+def read(lines):
+    for line in lines:
+        at, *fields = line.split()
+        yield Packet(float(at), *fields)
 
 
 def kind(payload):
@@ -24,6 +43,12 @@ def kind(payload):
         # RFC 5761 §4: RTCP's packet types.
         return ("rtcp" if 192 <= payload[1] <= 223 else "rtp"), None
     return "other", None
+
+
+def transaction(payload):
+    """The transaction of a STUN message, in hexadecimal; None for everything else."""
+    is_stun = len(payload) >= 20 and payload[0] < 4 and payload[4:8] == STUN_MAGIC
+    return payload[8:20].hex() if is_stun else None
 
 
 def username(message):
@@ -52,7 +77,8 @@ def main(interface, file):
     import time
 
     with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0003)) as wire:
-        wire.bind((interface, 0))
+        if interface != "any":
+            wire.bind((interface, 0))
         with open(file, "w", buffering=1, encoding="ascii", errors="replace") as output:
             while True:
                 packet, (_, protocol, way, _, _) = wire.recvfrom(65_536)
@@ -62,8 +88,10 @@ def main(interface, file):
                 source, destination, payload = seen
                 going = way == socket.PACKET_OUTGOING
                 what, user = kind(payload)
-                host, port = destination if going else source
-                print(f"{time.monotonic():.6f}", "out" if going else "in", f"{host}:{port}", what, user or "-", file=output)
+                ends = (source, destination) if going else (destination, source)
+                local, remote = (f"{host}:{port}" for host, port in ends)
+                fields = ["out" if going else "in", local, remote, what, user or "-", transaction(payload) or "-"]
+                print(f"{time.monotonic():.6f}", *fields, file=output)
 
 
 if __name__ == "__main__":

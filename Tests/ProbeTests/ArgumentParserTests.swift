@@ -49,12 +49,14 @@ import Testing
             """
             call wss://[::1]:1/ --json - --ndjson e.jsonl --quiet --transport webrtc --timeout 9 --duration 2.5 \
             --seed 7 -6 --bind ::1 --proxy http://p:3128 --insecure --token-file k --redact full \
-            --threshold rtt=200,loss=2 --fail-on warn --no-color --audio a.wav --record b.wav
+            --threshold rtt=200,loss=2 --fail-on warn --no-color --audio a.wav --record b.wav \
+            --stun stun:a.example,stun:[::1]:5
             """.replacing("\n", with: " "))
         #expect(options.json == .standardOutput && options.ndjson == .file("e.jsonl"))
         #expect(options.verbosity == .quiet && options.preference == .webrtc)
         #expect(options.timeout == 9 && options.duration == 2.5 && options.seed == 7)
         #expect(options.family == .v6 && options.bind == ["::1"])
+        #expect(options.stun == ["stun:a.example", "stun:[::1]:5"])
         #expect(options.proxy == .url("http://p:3128") && options.proxyIsExplicit)
         #expect(options.insecure && options.key == .file("k") && options.redaction == .full)
         #expect(options.thresholds == Thresholds(rttMilliseconds: 200, jitterMilliseconds: 30, lossPercent: 2))
@@ -88,6 +90,8 @@ import Testing
         "call wss://example.org/ --insecure", "--insecure --ca x", "serve --port 65536", "serve --cert a",
         "call wss://h/ --audio a --record a", "connect wss://h/", "--expect foo=webrtc/none",
         "--expect webrtc=webrtc/what", "explain udp_blocked --json -", "schema --quiet", "serve --json -",
+        "call wss://h/ --stun turn:a.example", "call wss://h/ --stun stun:a,", "call wss://h/ --stun a.example:3478",
+        "serve --stun stun:a",
     ])
     func wrongUseIsOneUsageLine(line: String) throws {
         let text = try #require(usage(line))

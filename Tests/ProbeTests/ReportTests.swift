@@ -50,7 +50,7 @@ struct ScriptedCalls: CallPlacing {
         result.media.rtt.p50 = 2
         if isWebRTC {
             result.dtls = .init(version: "DTLSv1.2", cipher: nil, srtpProfile: "SRTP_AEAD_AES_128_GCM", role: "client")
-            result.ice = .init(local: "127.0.0.1:5", remote: "127.0.0.1:6", checksSent: 2)
+            result.ice = .init(local: "127.0.0.1:5", remote: "127.0.0.1:6", reflexive: ["192.0.2.1:7"], checksSent: 2)
         }
         result.returned = ReturnedAudio(
             marker: .init(expected: 6, heard: 6, positions: []),

@@ -36,6 +36,8 @@ public struct MediaPathSnapshot: Hashable, Sendable {
     public var localAddress: SocketAddress?
     /// The peer's.
     public var remoteAddress: SocketAddress?
+    /// Our addresses as STUN servers told them, which the peer was told as candidates; empty where no NAT is in between.
+    public var reflexiveAddresses: [SocketAddress] = []
     /// Connectivity checks sent, retransmissions included.
     public var checksSent = 0
     /// The pair's round trip.

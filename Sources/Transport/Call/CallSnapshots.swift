@@ -54,6 +54,7 @@ extension Carriages {
             var snapshot = MediaPathSnapshot()
             snapshot.localAddress = path.selectedPath?.local
             snapshot.remoteAddress = path.selectedPath?.remote
+            snapshot.reflexiveAddresses = path.reflexiveAddresses
             snapshot.checksSent = path.evidence.checksSent
             snapshot.roundTrip = path.evidence.roundTrip.map { Duration(nanoseconds: $0) }
             let counters = path.statistics

@@ -38,6 +38,9 @@ extension MediaPath {
         (full?.localCandidates ?? []) + (full?.serverReflexiveCandidates ?? [])
     }
 
+    /// The addresses of the server-reflexive ones among them.
+    var reflexiveAddresses: [SocketAddress] { full?.serverReflexiveCandidates.map(\.address) ?? [] }
+
     // MARK: The peer's
 
     /// A candidate of the peer's that came later on the line.

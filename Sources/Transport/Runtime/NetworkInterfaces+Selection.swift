@@ -4,7 +4,8 @@ extension NetworkInterfaces {
     /// Addresses a call opens sockets on at most.
     package static let selectionLimit = 8
 
-    /// The addresses to open sockets on: the best one of each interface and family, IPv6 and IPv4 in turn (RFC 8421 §4).
+    /// The addresses to open sockets on: the best one of each interface and family, IPv6 and IPv4 in turn (RFC 8421 §4)
+    /// and each family's global ones first.
     ///
     /// Best is global before unique-local before link-local, temporary before permanent (RFC 8445 §5.1.1.1), then the
     /// kernel's order. A deprecated address is not newly used (RFC 4862 §5.5.4).
@@ -29,8 +30,8 @@ extension NetworkInterfaces {
                 chosen[group.family, default: []].append(best)
             }
         }
-        let v6 = chosen[.v6] ?? []
-        let v4 = chosen[.v4] ?? []
+        let v6 = globalFirst(chosen[.v6] ?? [])
+        let v4 = globalFirst(chosen[.v4] ?? [])
         var mixed: [Address] = []
         for position in 0..<max(v6.count, v4.count) {
             if position < v6.count { mixed.append(v6[position]) }
@@ -40,6 +41,11 @@ extension NetworkInterfaces {
         let first = mixed.filter { open.contains($0.ip) } + mixed.filter { !open.contains($0.ip) }
         let admitted = Set(first.prefix(selectionLimit).map(\.ip))
         return mixed.filter { admitted.contains($0.ip) }
+    }
+
+    /// An interface that has nothing but a link-local address is not the way to the world, wherever it stands.
+    private static func globalFirst(_ addresses: [Address]) -> [Address] {
+        (0...2).flatMap { wanted in addresses.filter { scope($0.ip) == wanted } }
     }
 
     private struct Group: Hashable {

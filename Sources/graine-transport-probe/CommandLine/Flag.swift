@@ -1,5 +1,6 @@
 internal import Foundation
 internal import ICELite
+internal import Transport
 
 /// One flag: its name, whether it takes a value, which commands it means something to, and what it does.
 struct Flag: Sendable {
@@ -105,6 +106,16 @@ extension Flag {
             else { throw .usage("--bind must be an IP address" + (isList ? ", several, or any" : " of this machine")) }
             guard isList || IPAddress(v)?.isUnspecified == false else {
                 throw .usage("--bind must be one address of this machine, not all of them")
+            }
+        },
+        Flag(
+            "--stun", "URL", "ask this STUN server for the call's address: stun:HOST[:PORT], several with commas",
+            commands: placing
+        ) {
+            (o, v) throws(ProbeError) in
+            o.stun = v.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            guard o.stun.allSatisfy({ STUNServer(url: $0) != nil }) else {
+                throw .usage("--stun must be stun:HOST[:PORT], or several with commas")
             }
         },
         Flag("--proxy", "URL|env|none", "proxy for the line; only none is supported yet", commands: placing) {

@@ -55,6 +55,8 @@ struct ProbeOptions: Equatable, Sendable {
     var family: IPAddress.Family?
     /// Local addresses: one to call from; one or more, or `any`, to serve at.
     var bind: [String] = []
+    /// STUN servers to ask for the call's addresses, as `stun:host[:port]`.
+    var stun: [String] = []
     /// TCP port of `serve`; 0 takes a free one.
     var port: UInt16 = 0
     /// UDP port of `serve`; 0 takes a free one.

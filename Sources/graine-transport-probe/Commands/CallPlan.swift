@@ -22,6 +22,8 @@ struct CallPlan: Sendable {
     var family: IPAddress.Family?
     /// The only local address to use; nil: the system's choice. Without a target the endpoint listens there.
     var bind: IPAddress?
+    /// STUN servers, as `stun:host[:port]`.
+    var stun: [String] = []
     /// Whether ``CallResult/recording`` is wanted.
     var keepsRecording: Bool
 }

@@ -20,6 +20,7 @@ struct LiveCallPlacer: CallPlacing {
         configuration.lineDetour = site.lineDetour
         configuration.addressFamily = plan.family
         if plan.target != nil { configuration.localAddress = plan.bind }
+        configuration.stunServers = plan.stun
         configuration.callTransport = CallTransport(rawValue: plan.preference.rawValue) ?? .auto
         configuration.trust =
             if let file = site.caFile { .caFile(file) } else if plan.insecure { .insecure } else { .system }
@@ -175,6 +176,7 @@ extension CallResult {
         ice = ICE()
         ice?.local = path.localAddress?.description
         ice?.remote = path.remoteAddress?.description
+        ice?.reflexive = path.reflexiveAddresses.map(\.description)
         ice?.checksSent = path.checksSent
         ice?.firstResponse = snapshot.setup.firstAnswer?.milliseconds
         guard let version = path.dtlsVersion else { return }

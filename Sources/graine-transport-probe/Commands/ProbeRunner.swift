@@ -95,7 +95,7 @@ struct ProbeRunner: Sendable {
             seed: options.seed ?? UInt64.random(in: .min ... .max), audio: audio,
             duration: options.duration ?? (isSelfTest ? SelfTest.defaultDuration : length + tail), key: key,
             caFile: options.caFile, insecure: options.insecure, family: options.family,
-            bind: options.bind.first.flatMap { IPAddress($0) },
+            bind: options.bind.first.flatMap { IPAddress($0) }, stun: options.stun,
             keepsRecording: options.record != nil)
         guard isSelfTest else { return [plan] }
         return SelfTest.cases.map { testCase in

@@ -163,6 +163,9 @@ extension CallResult {
             ice.local == nil && ice.remote == nil
             ? .null : ["local": .optional(ice.local), "remote": .optional(ice.remote)]
         section.add("pair", pair)
+        section.add(
+            "reflexive", ice.reflexive.map { .array($0.map(JSONValue.string)) } ?? .null,
+            because: "not measured in this call")
         section.add("checks_sent", ice.checksSent, because: "not measured in this call")
         section.add("first_response_ms", ice.firstResponse, because: "no check was answered")
         section.add(

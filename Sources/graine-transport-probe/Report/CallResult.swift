@@ -95,6 +95,8 @@ struct CallResult: Sendable {
     struct ICE: Equatable, Sendable {
         var local: String?
         var remote: String?
+        /// Our addresses as STUN servers told them; nil when there was no media path.
+        var reflexive: [String]?
         var checksSent: Int?
         var firstResponse: Double?
         var nominated: Double?

@@ -67,7 +67,8 @@ enum ReportSchema {
                 ])),
             "ice": orNull(
                 section([
-                    "pair": orNull(object(["local": stringOrNull, "remote": stringOrNull])), "checks_sent": countOrNull,
+                    "pair": orNull(object(["local": stringOrNull, "remote": stringOrNull])),
+                    "reflexive": orNull(list(string)), "checks_sent": countOrNull,
                     "first_response_ms": numberOrNull, "nominated_ms": numberOrNull,
                 ])),
             "recovery": orNull(

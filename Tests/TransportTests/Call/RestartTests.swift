@@ -302,6 +302,9 @@ import TransportTestKit
         #expect(host.requests == 1)
         #expect(run.client.call.gathering.resolving.isEmpty)
         #expect(run.client.call.carriages.readPath { $0.isGathering } == false)
+        #expect(
+            run.client.call.carriages.pathSnapshot?.reflexiveAddresses
+                == [SocketAddress(ip: IPAddress(v4: 0xCB00_7105), port: 41_000)])
         #expect(candidates.count == 2)
         #expect(candidates.first?.contains("203.0.113.5 41000 typ srflx raddr 192.0.2.2 rport 5000") == true)
         #expect(candidates.last?.contains("end_of_candidates") == true)

@@ -46,6 +46,15 @@ import Testing
         #expect(chosen([old]).isEmpty)
     }
 
+    @Test("A first interface without a global address does not push the next one's behind IPv4")
+    func linkLocalLast() throws {
+        let all = [
+            try address(2, "192.0.2.1"), try address(2, "fe80::1%2"), try address(3, "2001:db8::1"),
+            try address(4, "fd00::1"),
+        ]
+        #expect(chosen(all) == ["2001:db8::1", "192.0.2.1", "fd00::1", "fe80::1%2"])
+    }
+
     @Test("An address with a socket stays as long as it is there")
     func open() throws {
         let old = try address(2, "2001:db8::55", temporary: true, deprecated: true)
@@ -54,7 +63,7 @@ import Testing
         #expect(chosen([new], open: ["2001:db8::55"]) == ["2001:db8::99"])
         // A link-local address does not keep a global one away.
         let link = try address(2, "fe80::1%2")
-        #expect(chosen([link, new], open: ["fe80::1%2"]) == ["fe80::1%2", "2001:db8::99"])
+        #expect(chosen([link, new], open: ["fe80::1%2"]) == ["2001:db8::99", "fe80::1%2"])
     }
 
     @Test("At most eight, those with a socket first")
