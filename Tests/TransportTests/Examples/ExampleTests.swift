@@ -32,8 +32,12 @@ import Transport
         var configuration = EndpointConfiguration()
         configuration.identity = .none
         let endpoint = try AgentEndpoint(configuration: configuration) { call in
-            _ = await call.outcome()
-            continuation.yield(call.snapshot.audio.packetsReceived)
+            // What was sent before active is silence.
+            var before: Int64 = 0
+            for await event in call.events where event == .stateChanged(.active) {
+                before = call.snapshot.audio.packetsReceived
+            }
+            continuation.yield(call.snapshot.audio.packetsReceived - before)
         }
         let outcome = try await placeCall(url: "ws://\(endpoint.address)/", key: nil, caFile: "/dev/null")
         #expect(outcome == .ended(.local))
