@@ -100,9 +100,13 @@ extension ICEFullAgent {
 
     /// Adds a candidate as its attribute, `candidate:…`. What is not for us (`.local` names, TCP, what breaks the
     /// grammar) is counted in `candidateCounters` and nothing else.
-    package mutating func addRemoteCandidate(attribute: String, now: Instant) {
+    ///
+    /// - Parameter ufrag: of the message it came in; one in the attribute goes first.
+    package mutating func addRemoteCandidate(attribute: String, ufrag: String? = nil, now: Instant) {
         do throws(ICECandidateError) {
-            addRemoteCandidate(try ICECandidate(parsing: attribute), now: now)
+            var candidate = try ICECandidate(parsing: attribute)
+            candidate.ufrag = candidate.ufrag ?? ufrag
+            addRemoteCandidate(candidate, now: now)
         } catch {
             candidateCounters.count(error)
         }

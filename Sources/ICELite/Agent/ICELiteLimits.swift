@@ -11,8 +11,6 @@ extension ICELimits {
     /// How long the credentials that a restart has replaced are still answered: a consent interval, so that checks under
     /// way and those of a peer that has not heard the answer yet find them.
     package static let retiredGenerationKept = Nanoseconds.seconds(5)
-    /// Entries of `AnnouncedAddresses`.
-    package static let announcedAddresses = 32
 }
 
 /// A bucket of error responses: `ICELimits.errorResponsesPerSecond` a second, as many at once.

@@ -114,9 +114,7 @@ extension ClientCall {
             carriages.path?.remoteEndOfCandidates(ufrag: candidate.ufrag, now: now)
             return
         }
-        guard var parsed = try? ICECandidate(parsing: text) else { return }
-        parsed.ufrag = parsed.ufrag ?? candidate.ufrag
-        carriages.path?.addRemoteCandidate(parsed, now: now)
+        carriages.path?.addRemoteCandidate(attribute: text, ufrag: candidate.ufrag, now: now)
     }
 }
 

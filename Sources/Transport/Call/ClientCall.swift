@@ -122,7 +122,7 @@ extension ClientCall {
     /// The byte stream could not be had: the sentence says what failed.
     package mutating func lineUnreachable(_ message: String, now: Instant) {
         refusal = LineRefusal(code: .network, message: message)
-        policy.lineRefused(message, now: now)
+        policy.lineRefused(message)
         settle(now: now)
     }
 
@@ -251,7 +251,7 @@ extension ClientCall {
             case .refused(let refusal):
                 self.refusal = refusal
                 policy.lineRefused(
-                    refusal.status == nil ? refusal.message : CallMessage.refused(status: refusal.status), now: now)
+                    refusal.status == nil ? refusal.message : CallMessage.refused(status: refusal.status))
             case .closed(let code, let reason): lineClosed(code: code, reason: reason, now: now)
             case .upgradeRequested: break
             }
@@ -263,12 +263,12 @@ extension ClientCall {
     mutating func lineClosed(code: UInt16?, reason: String, now: Instant) {
         if let code, isRefusal(code) {
             refusal = LineRefusal(closeCode: code) ?? LineRefusal(code: .refused, status: Int(code), message: reason)
-            return policy.lineRefused(CallMessage.refused(status: Int(code)), now: now)
+            return policy.lineRefused(CallMessage.refused(status: Int(code)))
         }
         lineClose = LineClose(code: code ?? CloseCode.noStatus.rawValue, reason: reason)
         if let code, LineClose.rejections.contains(code) {
             let message = CallMessage.lineRejected(code: code, reason: reason, detail: lastError)
-            return policy.lineRejected(message)
+            return policy.lineRefused(message)
         }
         policy.lineClosed(now: now)
     }

@@ -200,7 +200,7 @@ package struct ClientPolicy: Sendable {
     /// The application ended the call as failed.
     package mutating func fail(_ message: String, now: Instant) {
         if case .ended = state { return }
-        end(isActive ? .ended(.failed(message: message)) : .failed(message: message), bye: .failure(message))
+        end(failure(message), bye: .failure(message))
     }
 
     /// The server's bye came.
@@ -208,19 +208,14 @@ package struct ClientPolicy: Sendable {
         if case .ended = state { return }
         guard isFailure else { return end(.ended(.remote), bye: nil) }
         let message = message ?? "The server ended the call."
-        end(isActive ? .ended(.failed(message: message)) : .failed(message: message), bye: nil)
+        end(failure(message), bye: nil)
     }
 
-    /// The line did not open: refused, unreachable or closed before welcome.
-    package mutating func lineRefused(_ message: String, now: Instant) {
+    /// The line did not open (refused, unreachable, closed before welcome), or the server closed the line of a welcomed call
+    /// with a code of its own, 4400…4599: the call is over there.
+    package mutating func lineRefused(_ message: String) {
         if case .ended = state { return }
-        end(isActive ? .ended(.failed(message: message)) : .failed(message: message), bye: nil)
-    }
-
-    /// The server closed the line of a welcomed call with a code of its own, 4400…4599: the call is over there.
-    package mutating func lineRejected(_ message: String) {
-        if case .ended = state { return }
-        end(isActive ? .ended(.failed(message: message)) : .failed(message: message), bye: nil)
+        end(failure(message), bye: nil)
     }
 
     /// The line is gone.
@@ -282,6 +277,11 @@ package struct ClientPolicy: Sendable {
     // MARK: - Private
 
     private var isActive: Bool { if case .active = state { true } else { false } }
+
+    /// How a call that fails now has ended: one that never became active has failed as a whole.
+    private func failure(_ message: String) -> CallOutcome {
+        isActive ? .ended(.failed(message: message)) : .failed(message: message)
+    }
 
     private var negotiationDeadline: Instant {
         guard let helloAt else { return startedAt + limits.connectingBudget.nanoseconds }

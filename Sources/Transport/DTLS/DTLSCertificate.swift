@@ -15,13 +15,13 @@ package final class DTLSCertificate: @unchecked Sendable {
 
     /// Makes a fresh key and certificate (0.25 ms).
     ///
-    /// - Throws: `DTLSError.library`.
+    /// - Throws: `DTLSError.openSSL`.
     package init() throws(DTLSError) {
-        guard let identity = dtls_identity_new() else { throw .library }
+        guard let identity = dtls_identity_new() else { throw .openSSL }
         self.identity = identity
         guard let fingerprint = Self.fingerprint(of: identity, by: .sha256) else {
             dtls_identity_free(identity)
-            throw .library
+            throw .openSSL
         }
         self.fingerprint = fingerprint
     }

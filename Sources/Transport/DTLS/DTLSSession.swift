@@ -75,7 +75,7 @@ package struct DTLSSession: ~Copyable {
         let names = profiles.map(\.opensslName).joined(separator: ":")
         guard
             let box = dtls_box_new(certificate.identity, role == .server ? 1 : 0, UInt32(maximumDatagram), names)
-        else { throw .library }
+        else { throw .openSSL }
         self.box = box
         self.role = role
         self.certificate = certificate

@@ -9,7 +9,7 @@ package enum DTLSRole: Sendable, Hashable {
 /// Why a DTLS object could not be made.
 package enum DTLSError: Error, Equatable, Sendable {
     /// OpenSSL could not make a key, a certificate or a session.
-    case library
+    case openSSL
     /// Neither offer nor answer is possible without a profile.
     case noProfiles
 }

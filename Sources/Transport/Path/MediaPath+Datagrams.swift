@@ -16,7 +16,8 @@ extension MediaPath {
         switch DatagramKind(of: packet.bytes) {
         case .stun: verdict = handleCheck(packet, path: path, now: now)
         case .dtls: verdict = handleFlight(packet, path: path, now: now)
-        case .media: verdict = handleMedia(&packet, path: path, now: now)
+        // It moves nothing inside: there is nothing to pump.
+        case .media: return handleMedia(&packet, path: path, now: now)
         case .other: return drop(\.malformed)
         }
         pump(now: now)
@@ -93,9 +94,7 @@ extension MediaPath {
     /// The SSRC of the sender of an SRTP or SRTCP packet, by which an endpoint finds the call of media from an address it
     /// does not know; nil for everything else. Does not allocate.
     package static func senderSSRC(of bytes: borrowing RawSpan) -> UInt32? {
-        guard bytes.byteCount >= 12, (128...191).contains(bytes.unsafeLoad(fromByteOffset: 0, as: UInt8.self)) else {
-            return nil
-        }
+        guard bytes.byteCount >= 12, DatagramKind(of: bytes) == .media else { return nil }
         let offset = isRTCP(bytes) ? 4 : 8
         return UInt32(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self))
     }
@@ -181,14 +180,16 @@ extension MediaPath {
             let transmit =
                 full?.pollTransmit(into: &out, now: now) ?? lite?.pollTransmit(into: &out, now: now)
                 ?? gathering.pollTransmit(into: &out, now: now)
-            pump(now: now)
-            if let transmit { return transmit }
+            if let transmit {
+                pump(now: now)
+                return transmit
+            }
         }
         while !outbox.isEmpty {
             let next = outbox.removeFirst()
             guard next.bytes.count <= out.freeCapacity, authorize(next.bytes.count, to: next.path) else { continue }
             for byte in next.bytes { out.append(byte, as: UInt8.self) }
-            if let first = next.bytes.first, (20...63).contains(first) { noteFlightSent(to: next.path) }
+            if DatagramKind(of: next.bytes.span.bytes) == .dtls { noteFlightSent(to: next.path) }
             return Transmit(path: next.path, byteCount: next.bytes.count)
         }
         return nil

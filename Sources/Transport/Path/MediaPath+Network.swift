@@ -43,9 +43,9 @@ extension MediaPath {
 
     // MARK: The peer's
 
-    /// A candidate of the peer's that came later on the line.
-    package mutating func addRemoteCandidate(_ candidate: ICECandidate, now: Instant) {
-        full?.addRemoteCandidate(candidate, now: now)
+    /// A candidate of the peer's that came later on the line, as its attribute; `ufrag` is its message's.
+    package mutating func addRemoteCandidate(attribute: String, ufrag: String?, now: Instant) {
+        full?.addRemoteCandidate(attribute: attribute, ufrag: ufrag, now: now)
         pump(now: now)
     }
 

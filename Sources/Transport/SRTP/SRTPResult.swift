@@ -23,7 +23,7 @@ package enum SRTPDropReason: Int, Equatable, Sendable, CaseIterable {
     /// The master key has protected as many packets as it may.
     case keyExpired
     /// libsrtp2 failed in another way.
-    case library
+    case libsrtp
 }
 
 /// Counts of one session, since it was made.

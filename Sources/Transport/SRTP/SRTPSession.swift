@@ -43,10 +43,10 @@ package struct SRTPSession: ~Copyable {
     /// Makes both contexts.
     ///
     /// - Parameter localSSRC: The one SSRC that RTP and RTCP are sent with.
-    /// - Throws: `SRTPError.library` when libsrtp2 refuses, e.g. without memory.
+    /// - Throws: `SRTPError.libsrtp` when libsrtp2 refuses, e.g. without memory.
     package init(keys: SRTPKeys, localSSRC: UInt32) throws(SRTPError) {
         let status = srtp_shim_initialize()
-        guard status == 0 else { throw .library(status: status) }
+        guard status == 0 else { throw .libsrtp(status: status) }
         let contexts = [srtp_shim_create(), srtp_shim_create(), srtp_shim_create()].compactMap { $0 }
         var failure: Int32 = contexts.count == 3 ? 0 : Int32(srtp_err_status_alloc_fail.rawValue)
         if failure == 0 {
@@ -57,7 +57,7 @@ package struct SRTPSession: ~Copyable {
         }
         guard failure == 0 else {
             for context in contexts { srtp_dealloc(context) }
-            throw .library(status: failure)
+            throw .libsrtp(status: failure)
         }
         outbound = contexts[0]
         inbound = contexts[1]
@@ -195,7 +195,7 @@ package struct SRTPSession: ~Copyable {
         guard length >= 0 else { return Self.reason(of: length) }
         // The probe has made a stream of it, in network byte order for the library's call.
         _ = srtp_remove_stream(probe, ssrc.bigEndian)
-        guard addRemoteSSRC(ssrc) else { return .library }
+        guard addRemoteSSRC(ssrc) else { return .libsrtp }
         statistics.learnedSSRCs += 1
         return nil
     }
@@ -228,7 +228,7 @@ package struct SRTPSession: ~Copyable {
         case srtp_err_status_no_ctx: .noStream
         case srtp_err_status_bad_param, srtp_err_status_parse_err: .malformed
         case srtp_err_status_key_expired: .keyExpired
-        default: .library
+        default: .libsrtp
         }
     }
 

@@ -234,7 +234,8 @@ package final class CallSoak: Sendable {
 
     /// Writes the certificate into a file of its own; the file's path.
     private static func write(_ certificate: String) throws(TransportError) -> String {
-        var path = Array("/tmp/graine-soak-XXXXXX".utf8CString)
+        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? P_tmpdir
+        var path = Array("\(folder)/graine-soak-XXXXXX".utf8CString)
         let descriptor = mkstemp(&path)
         guard descriptor >= 0 else { throw .system("mkstemp: errno \(errno)") }
         defer { close(descriptor) }

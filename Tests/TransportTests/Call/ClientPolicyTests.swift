@@ -262,11 +262,11 @@ import Transport
     @Test("A line closed by the server's own code ends the call with that reason, in every state")
     func rejected() {
         var active = activeOnWebRTC()
-        active.lineRejected("why")
+        active.lineRefused("why")
         #expect(effects(&active) == [.ended(.ended(.failed(message: "why")), bye: nil)])
         var connecting = opened()
         connecting.welcomed(.answer, now: at(20))
-        connecting.lineRejected("why")
+        connecting.lineRefused("why")
         #expect(effects(&connecting) == [.ended(.failed(message: "why"), bye: nil)])
     }
 
