@@ -37,6 +37,7 @@ final class ClientDriver: @unchecked Sendable {
             call.wanted = configuration.callTransport
             call.isStandard = configuration.callAudio == .standard
             call.recovery = configuration.recoveryPolicy
+            call.handshake = configuration.handshake
             if let budget = configuration.limits.overlongBudget {
                 throw .invalidOptions("limits.\(budget) is longer than its default")
             }

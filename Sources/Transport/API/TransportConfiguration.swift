@@ -42,6 +42,8 @@ public struct TransportConfiguration: Sendable {
     public var stunServers: [String] = []
     /// What happens when an active media path is lost for good.
     public var recoveryPolicy: RecoveryPolicy = .continueOnWebSocket
+    /// The steps that make the media path ready sooner; all of them by default.
+    public var handshake = HandshakeOptions()
     /// Budgets and bounds.
     public var limits = TransportLimits()
     /// Where a relay stands in for an address of the peer's, asked once for each: for measuring a call under impairment.

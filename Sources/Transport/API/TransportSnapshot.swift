@@ -48,6 +48,8 @@ public struct MediaPathSnapshot: Hashable, Sendable {
     public var dtlsCipher: String?
     /// Handshake datagrams that our own timer sent again.
     public var dtlsRetransmissions = 0
+    /// What each of `HandshakeOptions` did.
+    public var shortcuts = HandshakeShortcuts()
     /// `SRTP_AEAD_AES_128_GCM` and the like.
     public var srtpProfile: String?
     /// Datagrams and bytes on the path, headers of UDP and IP not counted.
@@ -55,6 +57,28 @@ public struct MediaPathSnapshot: Hashable, Sendable {
     public var packetsReceived = 0
     public var bytesSent = 0
     public var bytesReceived = 0
+
+    public init() {}
+}
+
+/// What the steps of `HandshakeOptions` did in a call.
+public struct HandshakeShortcuts: Hashable, Sendable {
+    /// A ClientHello went with our offer; at the endpoint: came with the peer's and was answered.
+    public var helloOffered = false
+    /// The answer carried the server's flight. Client only.
+    public var helloAnswered = false
+    /// ClientHellos of an offer that could not be used.
+    public var hellosUnusable = 0
+    /// Later flights of ours that went on the line, and those of the peer's that came there.
+    public var flightsOnLineSent = 0
+    public var flightsOnLineReceived = 0
+    /// Flights of the peer's that the line brought first, and those that UDP did.
+    public var flightsFirstByLine = 0
+    public var flightsFirstByUDP = 0
+    /// Pairs whose first check our flight followed at once. Client only.
+    public var flightsBehindChecks = 0
+    /// Media packets sent before the peer's Finished. Client only.
+    public var earlyPacketsSent = 0
 
     public init() {}
 }

@@ -62,6 +62,7 @@ extension Carriages {
             snapshot.packetsReceived = counters.packetsReceived
             snapshot.bytesSent = counters.bytesSent
             snapshot.bytesReceived = counters.bytesReceived
+            snapshot.shortcuts = counters.shortcuts
             snapshot.srtpProfile = counters.srtpProfile.map(\.opensslName)
             if let dtls = path.dtlsStatistics {
                 snapshot.dtlsVersion = dtls.version.isEmpty ? nil : dtls.version

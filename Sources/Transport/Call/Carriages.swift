@@ -75,8 +75,10 @@ struct Carriages: ~Copyable {
 
     // MARK: The path's description
 
-    mutating func setRemote(_ remote: RemotePathDescription, now: Instant) throws(PathError) {
-        try path?.setRemote(remote, now: now)
+    mutating func setRemote(
+        _ remote: RemotePathDescription, flight: [[UInt8]], after: Nanoseconds?, now: Instant
+    ) throws(PathError) {
+        try path?.setRemote(remote, flight: flight, after: after, now: now)
     }
 
     /// Reads something of the path; nil without one.
@@ -103,6 +105,17 @@ struct Carriages: ~Copyable {
         switch line {
         case .some(let line): line.hasOutput
         case .none: false
+        }
+    }
+
+    /// Queues a control message on the line.
+    mutating func send(_ message: ControlMessage) { line?.sendText(message.encoded()) }
+
+    /// Puts the handshake's flights on the line, in the name of our description's username fragment.
+    mutating func sendFlights(as ufrag: String?) {
+        guard let ufrag else { return }
+        while let flight = path?.pollLineFlight() ?? nil {
+            send(.dtls(ControlMessage.DTLSFlights(datagrams: flight, ufrag: ufrag)))
         }
     }
 
@@ -207,7 +220,8 @@ struct Carriages: ~Copyable {
     private var sendsOn: TransportKind? {
         if isEnded { return nil }
         if let inForce { return inForce }
-        if isPathSecured { return .webrtc }
+        // Packets from before there is a pair would be lost at once.
+        if hasDestination { return .webrtc }
         return sendsOnLineEarly ? .websocket : nil
     }
 

@@ -73,7 +73,8 @@ extension ClientCall {
         let credentials = ICECredentials.random(using: &randomness)
         var path = MediaPath(
             controlling: credentials, certificate: certificate, localSSRC: ssrc.rawValue, limits: limits,
-            randomness: randomness.split("ice"))
+            options: configuration.handshake, randomness: randomness.split("ice"))
+        offeredHello = path.offerHello(now: now)
         localMedia = LocalMedia(
             ufrag: credentials.ufrag, password: credentials.password, isLite: false,
             fingerprint: certificate.fingerprint.attribute, ssrc: ssrc, cname: String(ssrc.rawValue, radix: 36),

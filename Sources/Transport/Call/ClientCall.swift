@@ -13,6 +13,7 @@ package struct ClientCallConfiguration: Sendable {
     package var isStandard = false
     package var recovery = RecoveryPolicy.continueOnWebSocket
     package var limits = TransportLimits()
+    package var handshake = HandshakeOptions()
     /// STUN servers to ask beside those of welcome.
     package var stunServers: [STUNServer] = []
 
@@ -50,6 +51,10 @@ package struct ClientCall: ~Copyable {
     var carriages: Carriages
     /// What our description says; of the generation of credentials in use.
     var localMedia: LocalMedia?
+    /// The ClientHello that goes with the offer.
+    var offeredHello: [[UInt8]] = []
+    /// The server's username fragment, which its flights on the line name.
+    var remoteUfrag: String?
     var restarting: RestartInProgress?
     var gathering = CallGathering()
     var events: [Event] = []
@@ -213,13 +218,16 @@ extension ClientCall {
         hello.client = ControlMessage.ClientDescription(sdk: "graine-transport", version: TransportVersion.current)
         hello.audio = ControlMessage.AudioDescription(opus: .defaultOpus, ssrc: ssrc)
         hello.livenessMilliseconds = 100
-        hello.webrtc = localMedia.map { ControlMessage.WebRTC(sdp: SessionDescription.makeOffer(describing($0))) }
+        hello.webrtc = localMedia.map {
+            ControlMessage.WebRTC(sdp: SessionDescription.makeOffer(describing($0)), dtls: offeredHello)
+        }
+        offeredHello = []
         send(.hello(hello))
         timings.hello = now
         policy.helloSent(now: now)
     }
 
-    mutating func send(_ message: ControlMessage) { carriages.line?.sendText(message.encoded()) }
+    mutating func send(_ message: ControlMessage) { carriages.send(message) }
 
     /// Lets what happened inside reach the policy and the policy's effects reach the carriages, until nothing moves.
     mutating func settle(now: Instant) {
@@ -305,7 +313,10 @@ extension ClientCall {
                 word: [request.word, request.detail].filter { !$0.isEmpty }.joined(separator: ": "), now: now)
         case .bye(let bye): policy.byeReceived(isFailure: bye.by == "failure", message: bye.message, now: now)
         case .error(let error): lastError = error.message
-        case .hello, .select, .dtls, .bridge, .restart, .flush, .flushed, .mark, .marked, .ack:
+        case .dtls(let flights):
+            guard let remoteUfrag, flights.ufrag == remoteUfrag else { return ignoredMessages += 1 }
+            carriages.path?.takeLineFlight(flights.datagrams, now: now)
+        case .hello, .select, .bridge, .restart, .flush, .flushed, .mark, .marked, .ack:
             ignoredMessages += 1
         }
     }
@@ -329,7 +340,9 @@ extension ClientCall {
         do {
             let media = try RemoteMedia(answer: answer.sdp, to: localMedia)
             carriages.media.setPayloadType(media.opusPayloadType)
-            try carriages.setRemote(try RemotePathDescription(media), now: now)
+            try carriages.setRemote(
+                try RemotePathDescription(media), flight: answer.dtls, after: timings.hello.map { now - $0 }, now: now)
+            remoteUfrag = media.ufrag
             return .answer
         } catch {
             return .unusable("\(error)")
@@ -348,6 +361,7 @@ extension ClientCall {
             case .selected, .selectedPathLost, .checkWanted, .ufragsChanged: break
             }
         }
+        carriages.sendFlights(as: localMedia?.ufrag)
         guard carriages.path != nil, let evidence = carriages.evidence else { return }
         timings.firstCheck = evidence.firstCheckAt
         timings.firstAnswer = evidence.firstAnswerAt

@@ -40,16 +40,19 @@ package enum FallbackDetector {
 
     /// The peer has named all its candidates and no two make a pair.
     private static func hasNothingToPair(_ evidence: PathEvidence) -> Bool {
-        evidence.remoteIsComplete && evidence.pairs == 0 && evidence.firstAnswerAt == nil && evidence.keysAt == nil
+        evidence.remoteIsComplete && evidence.pairs == 0 && evidence.firstAnswerAt == nil
     }
 
     /// When the patience with the stage the path is at ends; nil where none runs.
     private static func patience(_ evidence: PathEvidence, limits: TransportLimits) -> Instant? {
-        let handshake = limits.handshakePatience(roundTrip: evidence.roundTrip)
         if evidence.firstMediaAt != nil { return nil }
-        if let keysAt = evidence.keysAt { return keysAt + max(limits.mediaPatience.nanoseconds, handshake) }
         if let answered = evidence.firstAnswerAt {
-            return max(answered, evidence.lastHandshakeProgressAt ?? answered) + handshake
+            let handshake = limits.handshakePatience(roundTrip: evidence.roundTrip)
+            guard let keysAt = evidence.keysAt else {
+                return max(answered, evidence.lastHandshakeProgressAt ?? answered) + handshake
+            }
+            // The line may have brought the whole handshake before UDP answered at all.
+            return max(keysAt, answered) + max(limits.mediaPatience.nanoseconds, handshake)
         }
         guard evidence.remoteIsComplete, let lastPair = evidence.lastPairAt else { return nil }
         return lastPair + limits.checkPatience.nanoseconds
@@ -59,10 +62,8 @@ package enum FallbackDetector {
         _ evidence: PathEvidence, lineHeardAt: Instant, limits: TransportLimits, now: Instant
     ) -> PathVerdict? {
         guard evidence.firstMediaAt == nil else { return nil }
-        if evidence.keysAt == nil, evidence.firstAnswerAt == nil {
-            if evidence.remoteIsComplete, let refused = evidence.everyPairRefused {
-                return PathVerdict(reason: .udpBlocked, stage: .checks, detail: refused)
-            }
+        if evidence.firstAnswerAt == nil, evidence.remoteIsComplete, let refused = evidence.everyPairRefused {
+            return PathVerdict(reason: .udpBlocked, stage: .checks, detail: refused)
         }
         guard let patience = patience(evidence, limits: limits), now >= patience else { return nil }
         // Checks unanswered while the line is silent too: the network is gone, not UDP.
@@ -79,7 +80,7 @@ package enum FallbackDetector {
     }
 
     private static func stageVerdict(_ evidence: PathEvidence) -> PathVerdict {
-        if evidence.keysAt != nil {
+        if evidence.firstAnswerAt != nil, evidence.keysAt != nil {
             return PathVerdict(reason: .mediaTimeout, stage: .downlink, detail: "secured, but no audio packet came")
         }
         if evidence.firstAnswerAt != nil {

@@ -14,6 +14,7 @@ package struct ServerCallConfiguration: Sendable {
     package var announced: [SocketAddress] = []
     /// The endpoint settles `admissionWanted`; else every tuple is admitted.
     package var asksForAdmission = false
+    package var handshake = HandshakeOptions()
 
     package init() {}
 }
@@ -51,8 +52,12 @@ package struct ServerCall: ~Copyable {
 
     /// What our answer says; of the newest generation of credentials. Nil without a media path.
     var localMedia: LocalMedia?
+    /// The client's username fragment, which its flights on the line name.
+    var remoteUfrag: String?
     /// Messages of the client's that were ignored.
     package var ignoredMessages = 0
+    /// When the client's audio was first heard; nil before.
+    package private(set) var firstAudioAt: Instant?
 
     /// - Parameter media: the call's audio. Taken over.
     package init(
@@ -117,7 +122,7 @@ extension ServerCall {
         welcome.audio = ControlMessage.AudioDescription(opus: payloadType, ssrc: ssrc)
         welcome.livenessMilliseconds = 100
         carriages.media.setPayloadType(payloadType)
-        if !configuration.isStandard, let offer = hello.webrtc { answer(offer.sdp, in: &welcome, now: now) }
+        if !configuration.isStandard, let offer = hello.webrtc { answer(offer, in: &welcome, now: now) }
         carriages.sendsOnLineEarly = welcome.webrtc == nil
         isWelcomed = true
         send(.welcome(welcome))
@@ -133,7 +138,7 @@ extension ServerCall {
 
     /// A datagram of this call's came on `path`; `packet` is consumed or decrypted in place.
     package mutating func receive(_ packet: inout Packet, path: NetworkPath, now: Instant) {
-        if carriages.receiveDatagram(&packet, path: path, now: now) { policy.heard(on: .webrtc, now: now) }
+        if carriages.receiveDatagram(&packet, path: path, now: now) { heard(on: .webrtc, now: now) }
         settle(now: now)
     }
 
@@ -183,7 +188,7 @@ extension ServerCall {
 // MARK: - Inside
 
 extension ServerCall {
-    mutating func answer(_ sdp: String, in welcome: inout ControlMessage.Welcome, now: Instant) {
+    mutating func answer(_ webrtc: ControlMessage.WebRTC, in welcome: inout ControlMessage.Welcome, now: Instant) {
         if let word = configuration.declineWord {
             welcome.webrtcDeclined = ControlMessage.Declined(word: word)
             return
@@ -193,7 +198,7 @@ extension ServerCall {
             return
         }
         do {
-            let offer = try RemoteMedia(offer: sdp)
+            let offer = try RemoteMedia(offer: webrtc.sdp)
             let credentials = ICECredentials.random(using: &randomness)
             var local = LocalMedia(
                 ufrag: credentials.ufrag, password: credentials.password, isLite: true,
@@ -205,20 +210,23 @@ extension ServerCall {
             }
             local.endOfCandidates = true
             let answer = try SessionDescription.makeAnswer(to: offer, local)
-            carriages.path = try MediaPath(
+            var path = try MediaPath(
                 lite: credentials, remote: RemotePathDescription(offer), certificate: certificate,
-                localSSRC: ssrc.rawValue, limits: limits, randomness: randomness.split("ice"),
-                asksForAdmission: configuration.asksForAdmission, now: now)
+                localSSRC: ssrc.rawValue, limits: limits, options: configuration.handshake,
+                randomness: randomness.split("ice"), asksForAdmission: configuration.asksForAdmission, now: now)
+            let flight = try path.answerHello(webrtc.dtls, now: now)
+            carriages.path = consume path
             carriages.media.setPayloadType(offer.opusPayloadType)
             localMedia = local
+            remoteUfrag = offer.ufrag
             events.append(.ufragsChanged)
-            welcome.webrtc = ControlMessage.WebRTC(sdp: answer)
+            welcome.webrtc = ControlMessage.WebRTC(sdp: answer, dtls: flight)
         } catch {
             welcome.webrtcDeclined = ControlMessage.Declined(word: "offer_invalid", detail: "\(error)")
         }
     }
 
-    mutating func send(_ message: ControlMessage) { carriages.line?.sendText(message.encoded()) }
+    mutating func send(_ message: ControlMessage) { carriages.send(message) }
 
     mutating func settle(now: Instant) {
         pumpLine(now: now)
@@ -242,7 +250,7 @@ extension ServerCall {
                 if hello == nil {
                     policy.reject(.badOrder("audio before hello"))
                 } else if carriages.receiveLinePacket(range, now: now) {
-                    policy.heard(on: .websocket, now: now)
+                    heard(on: .websocket, now: now)
                 }
             case .textTooLarge:
                 let code = LineErrorCode.messageTooLarge.rawValue
@@ -294,7 +302,10 @@ extension ServerCall {
         // A lite end needs no candidates of the peer's: its checks bring them.
         case .candidate: break
         case .restart(let restart): answer(restart, now: now)
-        case .welcome, .selected, .fallback, .error, .dtls, .bridge, .restarted, .restartNeeded, .check, .flush,
+        case .dtls(let flights):
+            guard let remoteUfrag, flights.ufrag == remoteUfrag else { return ignoredMessages += 1 }
+            carriages.path?.takeLineFlight(flights.datagrams, now: now)
+        case .welcome, .selected, .fallback, .error, .bridge, .restarted, .restartNeeded, .check, .flush,
             .flushed, .mark, .marked, .ack:
             ignoredMessages += 1
         }
@@ -305,14 +316,20 @@ extension ServerCall {
             switch event {
             case .secured: break
             case .completed:
-                if carriages.takeParkedMedia(now: now) { policy.heard(on: .webrtc, now: now) }
+                if carriages.takeParkedMedia(now: now) { heard(on: .webrtc, now: now) }
             case .closedByPeer: policy.pathClosedByPeer(now: now)
             case .checkWanted: send(.check)
             case .ufragsChanged: events.append(.ufragsChanged)
             case .selected, .restarted, .selectedPathLost, .candidateFound: break
             }
         }
+        carriages.sendFlights(as: localMedia?.ufrag)
         if carriages.evidence?.isLost == true { policy.pathLost(now: now) }
+    }
+
+    mutating func heard(on kind: TransportKind, now: Instant) {
+        if firstAudioAt == nil { firstAudioAt = now }
+        policy.heard(on: kind, now: now)
     }
 
     mutating func applyEffects(now: Instant) {

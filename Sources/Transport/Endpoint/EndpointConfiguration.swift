@@ -32,6 +32,8 @@ public struct EndpointConfiguration: Sendable {
     public var declineOffersWith: String?
     /// Connections at one time, 1…1,000,000; 64 more are answered with 503, and what comes beyond is closed at once.
     public var connectionLimit = 1_000
+    /// Whether flights of the handshake travel on the line where the client begins with it. By default they do.
+    public var handshake = HandshakeOptions()
     /// Budgets and bounds of each call.
     public var limits = TransportLimits()
 

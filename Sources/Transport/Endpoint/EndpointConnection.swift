@@ -35,6 +35,7 @@ final class EndpointConnection: @unchecked Sendable {
         configuration.isStandard = driver.configuration.callAudio == .standard
         configuration.declineWord = driver.configuration.declineOffersWith
         configuration.asksForAdmission = true
+        configuration.handshake = driver.configuration.handshake
         configuration.announced = driver.candidates(lineLocal: stream.localAddress)
         var randomness = Randomness.system
         let ssrc = SSRC.random(using: &randomness)

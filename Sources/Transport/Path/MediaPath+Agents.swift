@@ -7,8 +7,10 @@ extension MediaPath {
     mutating func handle(_ event: ICEFullAgent.Event, now: Instant) {
         switch event {
         case .checkSent(let path):
-            guard flightPaths.count < Self.flightPathLimit, !flightPaths.contains(path) else { return }
+            guard options.flightBehindCheck, flightPaths.count < Self.flightPathLimit, !flightPaths.contains(path)
+            else { return }
             flightPaths.append(path)
+            statistics.shortcuts.flightsBehindChecks += 1
             // The flight that went to the first pairs goes behind this pair's first check, too.
             if flightPaths.count > 1 { for bytes in dtls?.flight ?? [] { enqueue(bytes, to: path, now: now) } }
         case .pairValid: break
@@ -23,7 +25,9 @@ extension MediaPath {
     mutating func handle(_ event: ICELiteAgent.Event, now: Instant) {
         switch event {
         case .tupleAuthenticated:
-            if evidence.firstAnswerAt == nil { evidence.firstAnswerAt = now }
+            guard evidence.firstAnswerAt == nil else { return }
+            evidence.firstAnswerAt = now
+            signallingRoundTrip = min(now - madeAt, Self.signallingRoundTripLimit)
         case .selected(let path): events.append(.selected(path))
         case .consentExpired: evidence.isLost = true
         case .restartCompleted: events.append(.restarted)

@@ -137,7 +137,9 @@ extension MediaPath {
     }
 
     /// Whether media has anywhere to go.
-    package var hasDestination: Bool { isSecured && mediaDestinations != nil }
+    package var hasDestination: Bool {
+        isSecured && (areKeysFinal || options.earlyMedia) && mediaDestinations != nil
+    }
 
     /// Encrypts the RTP packet in place and says where it goes; a second destination's copy waits for `pollTransmit`. Nil,
     /// with the packet empty, when it must not be sent now.
@@ -170,6 +172,7 @@ extension MediaPath {
             return nil
         }
         statistics.packetsSent += 1
+        if !areKeysFinal { statistics.shortcuts.earlyPacketsSent += 1 }
         statistics.bytesSent += packet.count
         return Transmit(path: destinations.first, byteCount: packet.count)
     }

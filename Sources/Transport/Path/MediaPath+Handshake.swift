@@ -22,11 +22,11 @@ extension MediaPath {
         lite?.noteReceived(datagram.byteCount, on: path)
         if flightPaths.count < Self.flightPathLimit, !flightPaths.contains(path) { flightPaths.append(path) }
         guard dtls?.handle(datagram, now: now) == .advanced else { return }
-        evidence.lastHandshakeProgressAt = now
-        // The peer has answered a flight that went nowhere else: whoever sends from there receives there, too. Flights that
-        // go by the line prove nothing and must not come here.
-        if flightSentTo == [path] { lite?.confirm(path) }
-        flightSentTo.removeAll()
+        statistics.shortcuts.flightsFirstByUDP += 1
+        // The peer has answered a flight that went nowhere else: whoever sends from there receives there, too. What went by
+        // the line, too, proves nothing.
+        if flightSentTo == [path], lastLineFlight == nil { lite?.confirm(path) }
+        handshakeAdvanced(now: now)
     }
 
     /// A datagram of the present flight has left for `path`.
@@ -42,13 +42,13 @@ extension MediaPath {
                 if let remoteSSRC { session.addRemoteSSRC(remoteSSRC) }
                 srtp = consume session
                 statistics.srtpProfile = keys.profile
-                evidence.keysAt = now
                 events.append(.secured)
             } catch {
                 evidence.failure = .srtp("\(error)")
             }
         case .completed:
             areKeysFinal = true
+            evidence.keysAt = now
             events.append(.completed)
         case .failed(let failure):
             // Also provisional keys: nothing is sent or taken under them any more.
@@ -93,6 +93,7 @@ extension MediaPath {
 
     mutating func enqueue(_ bytes: [UInt8], to path: NetworkPath, now: Instant) {
         outbox.append(Parked(path: path, bytes: bytes, at: now))
-        dtls?.armRetransmission(interval: 2 &* (full?.roundTrip ?? .milliseconds(50)), now: now)
+        dtls?.armRetransmission(
+            interval: 2 &* (full?.roundTrip ?? signallingRoundTrip ?? Self.assumedRoundTrip), now: now)
     }
 }

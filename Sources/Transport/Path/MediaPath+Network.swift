@@ -130,7 +130,7 @@ extension MediaPath {
 
 /// What tells a peer from another one: what a restart must repeat, for DTLS goes on (RFC 8842 §5.5).
 struct RemoteIdentity: Equatable, Sendable {
-    private let fingerprints: Set<CertificateFingerprint>
+    let fingerprints: Set<CertificateFingerprint>
     private let isActive: Bool
 
     /// The peer of an offer or answer. Towards us as the passive side it is active, whatever its offer leaves open.

@@ -50,6 +50,10 @@ package struct MediaPath: ~Copyable {
     package static let flightPathLimit = 3
     /// A tuple whose media authenticated this short ago belongs to the call.
     package static let tupleKept = Nanoseconds.seconds(5)
+    /// The round trip while nothing has told it.
+    static let assumedRoundTrip = Nanoseconds.milliseconds(50)
+    /// The longest round trip that is believed of the line: the peer may have taken its time.
+    static let signallingRoundTripLimit = Nanoseconds.milliseconds(500)
     /// Least time between two `checkWanted`.
     package static let checkWantedInterval = Nanoseconds.milliseconds(500)
 
@@ -67,6 +71,7 @@ package struct MediaPath: ~Copyable {
     var areKeysFinal = false
     var gathering: ServerReflexiveGathering
     let certificate: DTLSCertificate
+    let options: HandshakeOptions
     let localSSRC: UInt32
     var remoteSSRC: UInt32?
     /// What the first description said, and a restart's must repeat.
@@ -76,6 +81,13 @@ package struct MediaPath: ~Copyable {
     var flightPaths: [NetworkPath] = []
     /// Where the flight that waits for its answer has gone.
     var flightSentTo: [NetworkPath] = []
+    /// Our flight that has gone, or goes, on the line; nil while flights do not travel there.
+    var lastLineFlight: [[UInt8]]?
+    /// The flight that waits for the line.
+    var lineFlight: [[UInt8]]?
+    /// What the exchange of descriptions took: the round trip until a check has measured it.
+    var signallingRoundTrip: Nanoseconds?
+    let madeAt: Instant
     var outbox: [Parked] = []
     var parkedMedia: [Parked] = []
     var events: [Event] = []
@@ -95,15 +107,17 @@ package struct MediaPath: ~Copyable {
     /// The client's end: a full, controlling agent.
     package init(
         controlling credentials: ICECredentials, certificate: DTLSCertificate, localSSRC: UInt32,
-        limits: TransportLimits, randomness: Randomness
+        limits: TransportLimits, options: HandshakeOptions = HandshakeOptions(), randomness: Randomness
     ) {
         var randomness = randomness
         full = ICEFullAgent(role: .controlling, credentials: credentials, randomness: randomness)
         lite = nil
         gathering = ServerReflexiveGathering(randomness: randomness.split("gathering"))
         self.certificate = certificate
+        self.options = options
         self.localSSRC = localSSRC
         silenceLimit = limits.recoveryWindow.nanoseconds
+        madeAt = .never
     }
 
     /// The endpoint's end: a lite agent that answers the offer `remote`, always as the passive side of DTLS.
@@ -112,7 +126,8 @@ package struct MediaPath: ~Copyable {
     /// - Throws: `PathError` when the handshake cannot be prepared.
     package init(
         lite credentials: ICECredentials, remote: RemotePathDescription, certificate: DTLSCertificate,
-        localSSRC: UInt32, limits: TransportLimits, randomness: Randomness, asksForAdmission: Bool = false, now: Instant
+        localSSRC: UInt32, limits: TransportLimits, options: HandshakeOptions = HandshakeOptions(),
+        randomness: Randomness, asksForAdmission: Bool = false, now: Instant
     ) throws(PathError) {
         var randomness = randomness
         full = nil
@@ -121,18 +136,27 @@ package struct MediaPath: ~Copyable {
             asksForAdmission: asksForAdmission)
         gathering = ServerReflexiveGathering(randomness: randomness.split("gathering"))
         self.certificate = certificate
+        self.options = options
         self.localSSRC = localSSRC
         remoteSSRC = remote.ssrc
         identity = RemoteIdentity(remote, towardsPassive: true)
         silenceLimit = limits.recoveryWindow.nanoseconds
+        madeAt = now
         try startHandshake(as: .server, with: remote.fingerprints, now: now)
     }
 
     /// Applies the server's answer: checks begin. Client only.
-    package mutating func setRemote(_ remote: RemotePathDescription, now: Instant) throws(PathError) {
+    ///
+    /// - Parameters:
+    ///   - flight: the datagrams that came with it, the answer to `offerHello`.
+    ///   - after: what the answer took.
+    package mutating func setRemote(
+        _ remote: RemotePathDescription, flight: [[UInt8]] = [], after: Nanoseconds? = nil, now: Instant
+    ) throws(PathError) {
         remoteSSRC = remote.ssrc
         identity = RemoteIdentity(remote)
-        try startHandshake(as: remote.isActive ? .server : .client, with: remote.fingerprints, now: now)
+        signallingRoundTrip = after.map { min($0, Self.signallingRoundTripLimit) }
+        try continueHandshake(with: remote, flight: flight, now: now)
         apply(remote, now: now)
     }
 

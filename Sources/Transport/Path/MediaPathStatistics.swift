@@ -22,6 +22,8 @@ package struct MediaPathStatistics: Sendable, Equatable {
     package var reflexiveFailures = 0
     /// Restarts that are not of the peer of before, or that nobody asked for.
     package var restartsRefused = 0
+    /// What the steps of `HandshakeOptions` did.
+    package var shortcuts = HandshakeShortcuts()
     /// The negotiated profile; nil before the keys.
     package var srtpProfile: SRTPProfile?
 

@@ -38,7 +38,7 @@ package struct PathEvidence: Sendable, Equatable {
     package var roundTrip: Nanoseconds?
     /// When a handshake record last came from the peer.
     package var lastHandshakeProgressAt: Instant?
-    /// When the SRTP keys were there, the certificate verified.
+    /// When the SRTP keys were final: both Finished verified. The flights may come by the line, before any check is answered.
     package var keysAt: Instant?
     /// When the first packet came that authenticated and decodes.
     package var firstMediaAt: Instant?
@@ -52,8 +52,7 @@ package struct PathEvidence: Sendable, Equatable {
     /// How far the path has come, in the stage words of the protocol.
     package var stage: FallbackStage {
         if firstMediaAt != nil { return .uplink }
-        if keysAt != nil { return .downlink }
-        if firstAnswerAt != nil { return .dtls }
+        if firstAnswerAt != nil { return keysAt == nil ? .dtls : .downlink }
         if pairs > 0 { return .checks }
         return .candidates
     }

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 import Transport
 
@@ -204,13 +205,20 @@ import Transport
     @Test("A hang-up beside the start wins, whichever comes first")
     func endedDuringStart() async throws {
         let site = try Site()
-        for _ in 0..<20 {
+        for delay in 0..<120 {
             let session = try TransportSession(configuration: site.configuration())
-            let other = Task.detached { session.end() }
+            let isStarting = Flag()
+            // Later each time: before the call is there, while it is made, and behind that.
+            let other = Thread {
+                while !isStarting.isRaised {}
+                for _ in 0..<(delay * 40) { _ = isStarting.isRaised }
+                session.end()
+            }
+            other.start()
+            isStarting.raise()
             // Over already where the hang-up was first.
             try? session.start()
-            await other.value
-            #expect(await session.outcome() == .ended(.local))
+            #expect(await session.outcome() == .ended(.local), "\(delay)")
         }
         site.endpoint.stop()
     }
@@ -281,4 +289,12 @@ import Transport
         _ = await session.outcome()
         site.endpoint.stop()
     }
+}
+
+/// A flag between two threads.
+private final class Flag: Sendable {
+    private let value = Atomic<Bool>(false)
+
+    var isRaised: Bool { value.load(ordering: .acquiring) }
+    func raise() { value.store(true, ordering: .releasing) }
 }

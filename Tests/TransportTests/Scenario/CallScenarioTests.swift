@@ -20,8 +20,7 @@ import TransportTestKit
         let timings = run.client.call.timings
         let hello = try #require(timings.hello)
         let audio = try #require(timings.firstAudio)
-        // Four round trips of 50 ms from hello: the classic ladder, until the handshake starts in the offer.
-        #expect(audio - hello <= .milliseconds(210))
+        #expect(audio - hello <= .milliseconds(105))
         let heard = run.client.playout.availableToRead
         #expect(heard > 48_000)
         #expect(run.client.call.ignoredMessages == 0)

@@ -18,16 +18,19 @@ final class VirtualCall {
     /// - Parameters:
     ///   - up: what the client's UDP meets on its way out; `down` on its way in.
     ///   - line: what the line meets, each way.
+    ///   - handshake: the client's options; `answering` the endpoint's.
     init(
         seed: UInt64, wanted: CallTransport = .auto, up: LinkModel = LinkModel(delay: .milliseconds(25)),
         down: LinkModel = LinkModel(delay: .milliseconds(25)), line: LinkModel = LinkModel(delay: .milliseconds(25)),
-        stunServers: [STUNServer] = []
+        stunServers: [STUNServer] = [], handshake: HandshakeOptions = HandshakeOptions(),
+        answering: HandshakeOptions = HandshakeOptions()
     ) throws {
         simulator = Simulator(seed: seed)
         network = VirtualNetwork(simulator: simulator)
         client = try ClientHost(
-            wanted: wanted, stunServers: stunServers, randomness: simulator.randomness(for: "client"))
-        server = try ServerHost(randomness: simulator.randomness(for: "server"))
+            wanted: wanted, stunServers: stunServers, handshake: handshake,
+            randomness: simulator.randomness(for: "client"))
+        server = try ServerHost(handshake: answering, randomness: simulator.randomness(for: "server"))
         let clientID = network.addHost(client)
         client.hostID = clientID
         let serverID = network.addHost(server)
@@ -50,6 +53,16 @@ class CallHost {
     let capture: PCMRing
     let playout: PCMRing
     var hasLineEnded = false
+    /// Datagrams sent so far.
+    private(set) var sent = 0
+    /// Which of them are lost, by their number from 0.
+    var losesDatagram: (Int) -> Bool = { _ in false }
+
+    func send(_ datagram: [UInt8], on path: NetworkPath, into network: VirtualNetwork) {
+        defer { sent += 1 }
+        guard let hostID, !losesDatagram(sent) else { return }
+        _ = network.send(datagram, from: hostID, on: path)
+    }
 
     init(capture: PCMRing, playout: PCMRing) {
         self.capture = capture
@@ -88,12 +101,16 @@ final class ClientHost: CallHost, VirtualHost {
     /// The UDP sockets that are open when the line is connected.
     var addresses = [SocketAddress(ip: VirtualCall.clientIP, port: 5_000)]
 
-    init(wanted: CallTransport, stunServers: [STUNServer] = [], randomness: Randomness) throws {
+    init(
+        wanted: CallTransport, stunServers: [STUNServer] = [], handshake: HandshakeOptions = HandshakeOptions(),
+        randomness: Randomness
+    ) throws {
         var randomness = randomness
         var configuration = ClientCallConfiguration(
             url: try CallLineURL("ws://127.0.0.1/call"), key: nil, callID: "call_1")
         configuration.wanted = wanted
         configuration.stunServers = stunServers
+        configuration.handshake = handshake
         let ssrc = SSRC.random(using: &randomness)
         let capture = PCMRing(minimumCapacity: 96_000)
         let playout = PCMRing(minimumCapacity: 1 << 20)
@@ -133,7 +150,7 @@ final class ClientHost: CallHost, VirtualHost {
     func drain(into network: VirtualNetwork, now: Instant) {
         while var packet = pool.take() {
             guard let transmit = call.pollTransmit(into: &packet, now: now) else { break }
-            if let hostID { _ = network.send(packet.copiedBytes, from: hostID, on: transmit.path) }
+            send(packet.copiedBytes, on: transmit.path, into: network)
         }
         flush(into: network, isFinished: call.isLineFinished && call.state == .ended) {
             call.lineOutput(atMost: 4_096)
@@ -154,9 +171,10 @@ final class ServerHost: CallHost, VirtualHost {
     var outcome: CallOutcome?
     var activeAt: Instant?
 
-    init(randomness: Randomness) throws {
+    init(handshake: HandshakeOptions = HandshakeOptions(), randomness: Randomness) throws {
         var randomness = randomness
         var configuration = ServerCallConfiguration()
+        configuration.handshake = handshake
         configuration.announced = [VirtualCall.serverAddress]
         let ssrc = SSRC.random(using: &randomness)
         let capture = PCMRing(minimumCapacity: 96_000)
@@ -202,7 +220,7 @@ final class ServerHost: CallHost, VirtualHost {
         }
         while var packet = pool.take() {
             guard let transmit = call.pollTransmit(into: &packet, now: now) else { break }
-            if let hostID { _ = network.send(packet.copiedBytes, from: hostID, on: transmit.path) }
+            send(packet.copiedBytes, on: transmit.path, into: network)
         }
         flush(into: network, isFinished: call.isLineFinished) { call.lineOutput(atMost: 4_096) }
     }
