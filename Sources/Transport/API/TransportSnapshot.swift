@@ -19,8 +19,7 @@ public struct SetupTimings: Hashable, Sendable {
     public var firstCheck: Duration?
     /// A connectivity check was answered.
     public var firstAnswer: Duration?
-    /// The SRTP keys were there. A client has them as it sends its Finished, one round trip after its first flight; that
-    /// flight follows the first check at once, so this is `firstAnswer` wherever nothing was lost.
+    /// The SRTP keys were final: both Finished verified. Where flights travel on the line, this may be before `firstAnswer`.
     public var keys: Duration?
     /// The first audio packet came that decodes.
     public var firstAudio: Duration?

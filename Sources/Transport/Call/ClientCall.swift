@@ -352,8 +352,8 @@ extension ClientCall {
     mutating func pumpPath(now: Instant) {
         while let event = carriages.path?.pollEvent() {
             switch event {
-            case .secured: timings.secured = now
             case .completed:
+                timings.secured = now
                 if carriages.takeParkedMedia(now: now) { heard(on: .webrtc, now: now) }
             case .closedByPeer: policy.pathClosedByPeer(now: now)
             case .candidateFound(let candidate): trickle(candidate)

@@ -314,7 +314,6 @@ extension ServerCall {
     mutating func pumpPath(now: Instant) {
         while let event = carriages.path?.pollEvent() {
             switch event {
-            case .secured: break
             case .completed:
                 if carriages.takeParkedMedia(now: now) { heard(on: .webrtc, now: now) }
             case .closedByPeer: policy.pathClosedByPeer(now: now)

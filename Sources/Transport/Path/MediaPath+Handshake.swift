@@ -42,7 +42,6 @@ extension MediaPath {
                 if let remoteSSRC { session.addRemoteSSRC(remoteSSRC) }
                 srtp = consume session
                 statistics.srtpProfile = keys.profile
-                events.append(.secured)
             } catch {
                 evidence.failure = .srtp("\(error)")
             }

@@ -22,8 +22,6 @@ package struct MediaPath: ~Copyable {
 
     /// What the owner should know. All else is in `evidence`.
     package enum Event: Sendable, Equatable {
-        /// The SRTP keys are there and the peer's certificate is the signalled one: media may be sent.
-        case secured
         /// The peer's Finished is verified: the keys are final, and what came under them is taken now.
         case completed
         /// The peer ended the association (close_notify).

@@ -3,8 +3,10 @@ extension CallResult {
     var stage: String {
         if setup.active != nil { return "it was active" }
         if let transport { return "waiting until both ends hear each other (\(transport.rawValue))" }
-        if setup.dtls != nil { return "waiting for the first audio of the media path" }
-        if setup.ice != nil { return "in the DTLS handshake" }
+        // The line may have brought the whole handshake before a check was answered.
+        if setup.ice != nil {
+            return setup.dtls == nil ? "in the DTLS handshake" : "waiting for the first audio of the media path"
+        }
         if setup.firstCheck != nil { return "waiting for an answer to an ICE check" }
         if setup.welcome != nil { return "choosing the carriage" }
         if setup.hello != nil { return "waiting for the server's welcome" }
