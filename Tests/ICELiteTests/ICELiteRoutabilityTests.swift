@@ -76,6 +76,28 @@ import Testing
         #expect(end.agent.destinations == (try end.destinations(1)))
     }
 
+    @Test func `a nomination replayed from elsewhere ahead of any proof does not have the call alone`() throws {
+        let end = try LiteEnd()
+        let request = Request(nomination: 2, token: 0)
+        let token = try #require(try end.ask(request, 1).routabilityToken)
+        // Whoever listens sends the same bytes from its own address.
+        try end.ask(request, 66)
+        #expect(end.agent.selectedPath == (try end.path(66)))
+        #expect(end.agent.destinations == (try end.destinations(66)))
+        try end.ask(Request(nomination: 2, token: token), 1)
+        #expect(end.agent.isConfirmed(try end.path(1)))
+        #expect(end.agent.destinations == (try end.destinations(66, 1)))
+        // The same by a flight, and of several the first that was confirmed stays.
+        end.agent.confirm(try end.path(1))
+        try end.ask(Request(), 2)
+        end.agent.confirm(try end.path(2))
+        #expect(end.agent.destinations == (try end.destinations(66, 1)))
+        end.advance(29_000)
+        try end.ask(Request(nomination: 2, token: token), 1)
+        end.advance(1_000)
+        #expect(end.agent.destinations == (try end.destinations(1)))
+    }
+
     @Test func `a DTLS flight that came back confirms once`() throws {
         let end = try LiteEnd()
         end.agent.confirm(try end.path(1))

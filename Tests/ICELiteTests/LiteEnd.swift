@@ -69,6 +69,7 @@ extension ICELiteAgent {
         var paths: [NetworkPath?]
         var events: [Event]
         var waitingAnswers: Int
+        var outstandingCheck: STUNTransactionID?
         var nextOrder: UInt64
         var nextRandom: UInt64
         var nextDeadline: Instant
@@ -78,7 +79,8 @@ extension ICELiteAgent {
         var randomness = randomness
         return Footprint(
             tuples: tuples, generations: [current, pending, retired?.generation], retiredUntil: retired?.until,
-            paths: [selectedPath, previousPath], events: events, waitingAnswers: answers.count, nextOrder: nextOrder,
+            paths: [selectedPath, previousPath], events: events, waitingAnswers: answers.count,
+            outstandingCheck: routabilityCheck?.id, nextOrder: nextOrder,
             nextRandom: randomness.next(), nextDeadline: nextDeadline)
     }
 }

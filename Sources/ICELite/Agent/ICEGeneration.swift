@@ -6,7 +6,9 @@ struct ICEGeneration: Hashable {
     let localUfrag: [UInt8]
     let key: STUNKey
     /// nil while the peer's half is unknown.
-    var remoteUfrag: [UInt8]?
+    private(set) var remoteUfrag: [UInt8]?
+    /// The peer's password as a key; nil while its half is unknown.
+    private(set) var remoteKey: STUNKey?
     /// The highest NOMINATION so far; 0 when none came.
     var highestNomination: UInt32 = 0
 
@@ -15,6 +17,11 @@ struct ICEGeneration: Hashable {
         self.credentials = credentials
         localUfrag = Array(credentials.ufrag.utf8)
         key = STUNKey(password: credentials.password)
-        remoteUfrag = peerCredentials.map { Array($0.ufrag.utf8) }
+        if let peerCredentials { setPeer(peerCredentials) }
+    }
+
+    mutating func setPeer(_ credentials: ICECredentials) {
+        remoteUfrag = Array(credentials.ufrag.utf8)
+        remoteKey = STUNKey(password: credentials.password)
     }
 }

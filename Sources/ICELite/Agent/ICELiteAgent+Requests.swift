@@ -25,8 +25,7 @@ extension ICELiteAgent {
             switch message.messageClass {
             case .request: return handleRequest(message, byteCount: bytes.byteCount, path: path.unmapped, now: now)
             case .indication: return counters.drop(.indication)
-            // We ask nothing, so nothing can be an answer.
-            case .success, .error: return counters.drop(.unknownTransaction)
+            case .success, .error: return handleResponse(message, path: path.unmapped)
             }
         } catch {
             return counters.drop(.malformed)
@@ -54,6 +53,9 @@ extension ICELiteAgent {
         noteForeignUsername(message, to: generation)
         let index = authenticate(path, generation: generation.number, now: now)
         tuples[index].bytesReceived &+= byteCount
+        let namesBoth = message.isAddressed(to: generation.localUfrag, from: generation.remoteUfrag)
+        tuples[index].namedGeneration = namesBoth ? generation.number : nil
+        if message.routabilityToken != nil { tuples[index].offersToken = true }
         var response = ICEResponse(
             path: path, transactionID: message.transactionID, error: nil, integrity: message.integrity)
         if let token = message.routabilityToken {

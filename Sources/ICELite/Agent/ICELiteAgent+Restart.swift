@@ -15,8 +15,7 @@ extension ICELiteAgent {
 
     /// Takes the peer's credentials of the newest generation when they come after ours.
     package mutating func setPeer(credentials: ICECredentials) {
-        let ufrag = Array(credentials.ufrag.utf8)
-        if pending != nil { pending?.remoteUfrag = ufrag } else { current.remoteUfrag = ufrag }
+        if pending != nil { pending?.setPeer(credentials) } else { current.setPeer(credentials) }
     }
 
     /// Begins a restart: from now on both generations are answered, each by its own ufrag and password.

@@ -9,14 +9,22 @@ extension ICELiteAgent {
     /// For a DTLS flight that answers one which was sent to `path` over UDP, and neither on the line nor to another tuple.
     /// An unknown path is ignored.
     package mutating func confirm(_ path: NetworkPath) {
-        if let index = index(of: path) { confirm(at: index) }
+        guard let index = index(of: path) else { return }
+        if tuples[index].path == selectedPath { wasConfirmedByFlight = true }
+        confirm(at: index)
     }
 
     mutating func confirm(at index: Int) {
         guard !tuples[index].isConfirmed else { return }
         tuples[index].isConfirmed = true
-        if tuples[index].path == selectedPath { previousPath = nil }
-        emit(.tupleConfirmed(tuples[index].path))
+        let path = tuples[index].path
+        if path == selectedPath {
+            previousPath = nil
+        } else if previousPath == nil, let selectedPath, !isConfirmed(selectedPath) {
+            // Whoever replays a nomination from elsewhere before anything was confirmed must not have the call alone.
+            previousPath = path
+        }
+        emit(.tupleConfirmed(path))
     }
 
     // MARK: - Sending
@@ -42,7 +50,10 @@ extension ICELiteAgent {
     /// - Returns: false when the packet must not be sent, which is counted: `mayUse` says no, or the allowance of an
     ///   unconfirmed tuple (3 × received + 4 KB) has no room for it. O(8), does not allocate.
     package mutating func authorizeSend(byteCount: Int, to path: NetworkPath) -> Bool {
-        if let index = index(of: path), mayUse(tuples[index]), tuples[index].charge(byteCount) { return true }
+        if let index = index(of: path), mayUse(tuples[index]) {
+            let reserve = wantsRoutabilityCheck(tuples[index]) ? ICELimits.routabilityCheckReserve : 0
+            if tuples[index].charge(byteCount, reserve: reserve) { return true }
+        }
         counters.sendsRefused += 1
         return false
     }

@@ -1,12 +1,13 @@
 /// The server's ICE agent: lite, always controlled (RFC 8445 §2.5). A table of tuples whose peer has authenticated.
 ///
-/// It sends nothing but answers, each from the address its request came to. Confined to its owner.
+/// It sends answers, each from the address its request came to, and to a peer without tokens a check that asks whether it
+/// receives where it has moved to. Confined to its owner.
 ///
 /// **Return routability.** Who knows the credentials can forge the source of a check, so a tuple is *unconfirmed* until
-/// something that was sent to it alone has come back: our token in a check, or a DTLS flight. Until then it gets at most
-/// 3 × the bytes that came from it + 4 KB, answers included. Of a call's unconfirmed tuples only the selected one is ever
-/// sent media or DTLS; all others get answers to their checks. What was selected and confirmed before is sent to as well
-/// until the new one is confirmed.
+/// something that was sent to it alone has come back: our token in a check, a DTLS flight, or the answer to a check of
+/// ours. Until then it gets at most 3 × the bytes that came from it + 4 KB, answers included. Of a call's unconfirmed
+/// tuples only the selected one is ever sent media or DTLS; all others get answers to their checks. A confirmed one, by
+/// rule the one selected before, is sent to as well until the selected one is confirmed.
 ///
 /// The owner asks `mayUse` before it prepares something, `authorizeSend` for each packet of media and DTLS, `destinations`
 /// for where media goes; it tells `noteReceived` and `confirm`, and settles `admissionWanted`.
@@ -44,8 +45,13 @@ package struct ICELiteAgent: Machine {
     var errorResponses = ErrorResponseBucket()
     var events: [Event] = []
     var nextOrder: UInt64 = 0
-    /// The confirmed tuple that was selected before, while the selected one is unconfirmed.
+    /// The confirmed tuple that was selected before, or was confirmed since, while the selected one is unconfirmed.
     var previousPath: NetworkPath?
+    /// The outstanding check of ours.
+    var routabilityCheck: RoutabilityCheck?
+    /// A DTLS flight has confirmed a selected tuple: the peer has shown once that it is who receives.
+    var wasConfirmedByFlight = false
+    let tieBreaker: UInt64
 
     /// The tuple that was nominated last; nil before the first authenticates and after consent expired.
     package internal(set) var selectedPath: NetworkPath?
@@ -67,6 +73,8 @@ package struct ICELiteAgent: Machine {
     ) {
         current = ICEGeneration(1, credentials: credentials, peerCredentials: peerCredentials)
         self.timing = timing
+        var randomness = randomness
+        tieBreaker = randomness.next()
         self.randomness = randomness
         self.asksForAdmission = asksForAdmission
         // A flood of requests allocates nothing.
@@ -141,11 +149,12 @@ package struct ICELiteAgent: Machine {
 
     // MARK: - Machine
 
-    /// When the next tuple loses consent or old credentials are forgotten; `.never` without either.
+    /// When the next tuple loses consent, old credentials are forgotten or a check is due; `.never` without any.
     package var nextDeadline: Instant {
         guard !isEnded else { return .never }
         if !answers.isEmpty { return .zero }
-        return tuples.reduce(retired?.until ?? .never) { min($0, $1.lastRequestAt + timing.consentExpiry) }
+        let check = routabilityCheckDueAt
+        return tuples.reduce(min(check, retired?.until ?? .never)) { min($0, $1.lastRequestAt + timing.consentExpiry) }
     }
 
     package mutating func handleTimeout(now: Instant) {
@@ -177,7 +186,7 @@ package struct ICELiteAgent: Machine {
             }
             out.removeLast(out.byteCount - start)
         }
-        return nil
+        return writeRoutabilityCheck(into: &out, now: now)
     }
 
     package mutating func pollEvent() -> Event? { events.isEmpty ? nil : events.removeFirst() }

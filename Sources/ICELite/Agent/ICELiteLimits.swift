@@ -8,6 +8,12 @@ extension ICELimits {
     package static let destinationWindow = Nanoseconds.seconds(10)
     /// Grants that `UnconfirmedDestinations` remembers, all destinations together.
     package static let rememberedGrants = 4_096
+    /// Checks that ask the peer on a tuple whether it receives there, in all.
+    package static let routabilityChecks = 3
+    /// Time between two of them.
+    package static let routabilityCheckInterval = Nanoseconds.milliseconds(500)
+    /// Bytes of an unconfirmed tuple's allowance that media leaves for those that are still to be sent.
+    package static let routabilityCheckReserve = 512
     /// How long the credentials that a restart has replaced are still answered: a consent interval, so that checks under
     /// way and those of a peer that has not heard the answer yet find them.
     package static let retiredGenerationKept = Nanoseconds.seconds(5)

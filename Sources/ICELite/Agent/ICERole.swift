@@ -15,7 +15,7 @@ package enum ICERole: Hashable, Sendable {
 package struct ICERoleDecision: Hashable, Sendable {
     /// Our role.
     package let role: ICERole
-    /// We send checks: `ICEFullAgent` is the agent. A lite end never does: `ICELiteAgent` only answers.
+    /// We send checks: `ICEFullAgent` is the agent. A lite end does not: `ICELiteAgent` answers.
     package let sendsChecks: Bool
     /// Both ends are lite: no check is sent by either, pairs are formed from the candidates alone and the controlling
     /// end takes the one of highest priority in each family (§8.2).

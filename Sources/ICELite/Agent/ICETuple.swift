@@ -18,6 +18,13 @@ struct ICETuple: Hashable {
     var admission: Admission
     /// Something sent to it alone has come back.
     var isConfirmed = false
+    /// A request on it offered to echo a token, or did.
+    var offersToken = false
+    /// The generation whose ufrags the newest request named, ours and the peer's; nil when it named another of the peer's.
+    var namedGeneration: UInt32?
+    /// Checks of ours that went there, and when the next may.
+    var routabilityChecks = 0
+    var routabilityCheckAt = Instant.zero
     var bytesReceived = 0
     var bytesSent = 0
 
@@ -26,9 +33,9 @@ struct ICETuple: Hashable {
         isConfirmed ? .max : max(0, 3 &* bytesReceived &+ ICELimits.unconfirmedAllowance &- bytesSent)
     }
 
-    /// Counts `byteCount` bytes as sent if the allowance has room for them.
-    mutating func charge(_ byteCount: Int) -> Bool {
-        guard byteCount <= allowance else { return false }
+    /// Counts `byteCount` bytes as sent if the allowance has room for them and `reserve` more.
+    mutating func charge(_ byteCount: Int, reserve: Int = 0) -> Bool {
+        guard byteCount <= (isConfirmed ? allowance : allowance - reserve) else { return false }
         bytesSent &+= byteCount
         return true
     }
@@ -36,8 +43,8 @@ struct ICETuple: Hashable {
 
 /// Where one media packet of a call goes: one path, or two while a move waits for its confirmation.
 package struct ICEDestinations: Hashable, Sendable {
-    /// The tuple that was nominated last, if it may be used; else the one it was taken from.
+    /// The tuple that was nominated last, if it may be used; else a confirmed one.
     package let first: NetworkPath
-    /// The confirmed tuple that was selected before, until `first` is confirmed, too.
+    /// A confirmed tuple, by rule the one selected before, until `first` is confirmed, too.
     package let second: NetworkPath?
 }
