@@ -19,6 +19,8 @@ struct LiteAgentFuzz {
     private var now = Instant.zero + .seconds(1)
     private var generation = 0
     private var traffic: [NetworkPath: Traffic] = [:]
+    /// The newest check of the agent's own.
+    private var check: (path: NetworkPath, id: STUNTransactionID)?
     /// Tokens the agent has told, newest last.
     private var token: UInt64 = 0
 
@@ -57,7 +59,13 @@ struct LiteAgentFuzz {
             let path = AgentScript.path(&script)
             let count = Int(script.byte()) * 16
             if agent.authorizeSend(byteCount: count, to: path) { try sent(count, to: path.fuzzUnmapped) }
-        case 8: if script.flags() & 3 == 0 { agent.confirm(AgentScript.path(&script)) }
+        case 8:
+            switch script.flags() & 3 {
+            case 0: agent.confirm(AgentScript.path(&script))
+            case 1: try answerCheck(isForged: false)
+            case 2: try answerCheck(isForged: true)
+            default: break
+            }
         case 9:
             if let wanted = agent.admissionWanted {
                 agent.settleAdmission(of: wanted, isAdmitted: script.flags() & 1 == 0)
@@ -81,6 +89,24 @@ struct LiteAgentFuzz {
             return []
         }
         return AgentScript.request(&script, local: ours, remote: theirs, token: token)
+    }
+
+    /// The peer's answer to the agent's check, or one that comes from elsewhere.
+    private mutating func answerCheck(isForged: Bool) throws(FuzzFinding) {
+        guard let check, let theirs = AgentScript.credentials("R", generation) else { return }
+        let bytes = AgentScript.bytes { (out) throws(STUNError) in
+            let writer = try STUNWriter(.success, transactionID: check.id, into: &out)
+            try writer.append(address: check.path.local, into: &out)
+            try writer.append(.sha1, key: STUNKey(password: theirs.password), into: &out)
+            try writer.appendFingerprint(into: &out)
+        }
+        guard isForged else { return try take(bytes, on: check.path) }
+        let path = AgentScript.path(&script)
+        guard path.fuzzUnmapped != check.path else { return }
+        let wasConfirmed = (agent.isConfirmed(path), agent.isConfirmed(check.path))
+        try take(bytes, on: path)
+        try expect(!agent.isConfirmed(path) || wasConfirmed.0, "confirmed by an answer from elsewhere")
+        try expect(!agent.isConfirmed(check.path) || wasConfirmed.1, "confirmed from elsewhere")
     }
 
     private mutating func take(_ bytes: [UInt8], on path: NetworkPath) throws(FuzzFinding) {
@@ -109,13 +135,19 @@ struct LiteAgentFuzz {
     private mutating func settle() throws(FuzzFinding) {
         agent.handleTimeout(now: now)
         var outputs: [(NetworkPath, [UInt8])] = []
-        try AgentScript.drain(&agent, now: now, limit: ICELimits.pendingResponses) {
+        // All the answers that may wait, and a check.
+        try AgentScript.drain(&agent, now: now, limit: ICELimits.pendingResponses + 1) {
             (path, bytes) throws(FuzzFinding) in
             outputs.append((path, bytes))
         }
         for (path, bytes) in outputs {
             try expect(traffic[path] != nil, "an answer to nobody")
             token = toldToken(bytes) ?? token
+            if let id = requestID(bytes) {
+                try expect(path == agent.selectedPath && !agent.isConfirmed(path), "a check of what needs none")
+                try expect(!agent.isRestarting, "a check during a restart")
+                check = (path, id)
+            }
             try sent(bytes.count, to: path)
         }
         try expect(agent.tupleCount <= ICELimits.tuples, "\(agent.tupleCount) tuples")
@@ -135,6 +167,15 @@ struct LiteAgentFuzz {
 
     private func toldToken(_ bytes: [UInt8]) -> UInt64? {
         do throws(STUNError) { return try STUNMessage(parsing: bytes.span.bytes).routabilityToken } catch { return nil }
+    }
+
+    private func requestID(_ bytes: [UInt8]) -> STUNTransactionID? {
+        do throws(STUNError) {
+            let message = try STUNMessage(parsing: bytes.span.bytes)
+            return message.messageClass == .request ? message.transactionID : nil
+        } catch {
+            return nil
+        }
     }
 
     /// Nothing comes after the end.

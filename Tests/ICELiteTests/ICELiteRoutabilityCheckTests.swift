@@ -17,7 +17,9 @@ import Testing
     }
 
     /// Moves the peer to `port`: what leaves beside the answer.
-    private func move(_ end: LiteEnd, to port: UInt16, _ request: Request = Request(useCandidate: true)) throws
+    private func move(
+        _ end: LiteEnd, to port: UInt16, _ request: Request = Request(useCandidate: true)
+    ) throws
         -> [Datagram]
     {
         let sent = try end.take(request, port)
@@ -49,7 +51,7 @@ import Testing
         #expect(check.verifies(with: STUNKey(password: Self.peerPassword)))
         #expect(check.hasFingerprint && check.hasValidFingerprint)
         #expect(check.iceControlled != nil && check.iceControlling == nil)
-        #expect(check.priority == 110 << 24 | 65_535 << 8 | 255)
+        #expect(check.priority == 1_862_270_975)
         #expect(!check.useCandidate && check.nomination == nil && check.routabilityToken == nil)
         #expect(end.agent.counters.checksSent == 1)
         #expect(end.agent.destinations == (try end.destinations(2, 1)))
@@ -132,7 +134,8 @@ import Testing
         #expect(try answer(end, second, 3) == .dropped(.unknownTransaction))
     }
 
-    @Test func `nothing is asked of who has shown it or can, who has not been shown to, or whose credentials are unknown`()
+    @Test
+    func `nothing is asked of who has shown it or can, who has not been shown to, or whose credentials are unknown`()
         throws
     {
         // Before any flight has confirmed a tuple.

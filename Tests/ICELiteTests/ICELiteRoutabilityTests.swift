@@ -52,7 +52,7 @@ import Testing
         // A confirmed one may be used, selected or not.
         end.agent.confirm(try end.path(4))
         #expect(end.agent.mayUse(try end.path(4)))
-        #expect(end.agent.destinations == (try end.destinations(3)))
+        #expect(end.agent.destinations == (try end.destinations(3, 4)))
     }
 
     @Test func `a move to an unconfirmed tuple sends to both until the new one is confirmed`() throws {

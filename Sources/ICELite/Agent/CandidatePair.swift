@@ -47,6 +47,8 @@ struct CandidatePair {
     var nomination: UInt32?
     /// The peer's newest token for this path, echoed in every check.
     var token: UInt64?
+    /// Tokens echoed at once since the pair was settled.
+    var urgentEchoes = 0
     /// The newest refused send since the last answer.
     var failure: ICESendFailure?
     var failedAt: Instant?
@@ -80,6 +82,15 @@ struct CandidatePair {
     /// Whether the last valid answer is young enough to send on the pair (RFC 7675 §5.1).
     func hasConsent(now: Instant, timing: ICETiming) -> Bool {
         isValid && lastAnswerAt.map { now < $0 + timing.consentExpiry } ?? false
+    }
+
+    /// The peer has told a new token: the next check echoes it, at once unless the last ones have settled nothing.
+    mutating func echo(_ token: UInt64) {
+        self.token = token
+        isSettled = false
+        guard urgentEchoes < ICELimits.urgentEchoes else { return }
+        urgentEchoes += 1
+        isUrgent = true
     }
 
     mutating func remember(_ transaction: Transaction) {

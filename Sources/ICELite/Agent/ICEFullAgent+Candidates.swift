@@ -141,7 +141,7 @@ extension ICEFullAgent {
         let pair = CandidatePair(
             id: nextPairID, path: path, localPriority: local.priority, remotePriority: other.priority, role: role,
             now: now)
-        guard makeRoom(for: pair, in: generation) else {
+        guard makeRoom(for: pair, in: generation, now: now) else {
             counters.pairsIgnored += 1
             return
         }
@@ -150,13 +150,14 @@ extension ICEFullAgent {
         lastPairAddedAt = now
     }
 
-    /// At the limit a new pair takes the place of the unanswered one that was checked most, so that an address that
+    /// At the limit a new pair takes the place of the one without consent that was checked most, so that an address that
     /// came later is tried at all; before any check, of one with less priority (RFC 8445 §6.1.2.5).
-    private mutating func makeRoom(for pair: CandidatePair, in generation: Int) -> Bool {
+    private mutating func makeRoom(for pair: CandidatePair, in generation: Int, now: Instant) -> Bool {
         guard generations[generation].pairs.count >= ICELimits.pairs else { return true }
         let pairs = generations[generation].pairs
-        let victim = pairs.indices.filter { !pairs[$0].isValid && pairs[$0].id != generations[generation].chosenID }
-            .max { (pairs[$0].checksSent, pairs[$1].priority) < (pairs[$1].checksSent, pairs[$0].priority) }
+        let victim = pairs.indices.filter {
+            !pairs[$0].hasConsent(now: now, timing: timing) && pairs[$0].id != generations[generation].chosenID
+        }.max { (pairs[$0].checksSent, pairs[$1].priority) < (pairs[$1].checksSent, pairs[$0].priority) }
         guard let victim, pairs[victim].checksSent > 0 || pairs[victim].priority < pair.priority else { return false }
         generations[generation].pairs.remove(at: victim)
         counters.pairsIgnored += 1

@@ -1,8 +1,8 @@
 extension ICEFullAgent {
     /// Takes one STUN datagram that came on `path`. Answers and checks it leads to come from `pollTransmit`.
     ///
-    /// A request that is refused is answered with an error unless that is longer than the request (no amplification) or
-    /// one of more than `ICELimits.errorResponsesPerSecond`.
+    /// A request that is refused is answered with an error unless that is longer than the request (no amplification) or,
+    /// where the request did not authenticate, one of more than `ICELimits.errorResponsesPerSecond`.
     ///
     /// - Returns: `.accepted`, or the reason why it changed nothing but a counter.
     package mutating func handle(_ bytes: borrowing RawSpan, path: NetworkPath, now: Instant) -> ICEVerdict {
@@ -29,8 +29,11 @@ extension ICEFullAgent {
     /// The generation and pair whose outstanding check has this id.
     private func place(of id: STUNTransactionID) -> (generation: Int, pair: Int)? {
         for generation in generations.indices where !generations[generation].hasExpired {
-            let pair = generations[generation].pairs.firstIndex { pair in pair.transactions.contains { $0.id == id } }
-            if let pair { return (generation, pair) }
+            // In place: a pair handed to a closure is copied, and anybody can make us look.
+            for pair in generations[generation].pairs.indices
+            where generations[generation].pairs[pair].transactions.contains(where: { $0.id == id }) {
+                return (generation, pair)
+            }
         }
         return nil
     }
@@ -55,9 +58,7 @@ extension ICEFullAgent {
         if let token = message.routabilityToken, token != 0, token != generations[generation].pairs[index].token,
             remote.supportsRenomination
         {
-            generations[generation].pairs[index].token = token
-            generations[generation].pairs[index].isUrgent = true
-            generations[generation].pairs[index].isSettled = false
+            generations[generation].pairs[index].echo(token)
         }
         if generation == 0 { endProbe(index, answering: transaction, now: now) }
         switch role {
@@ -188,7 +189,8 @@ extension ICEFullAgent {
         _ message: borrowing STUNMessage, _ error: STUNErrorCode, _ integrity: STUNIntegrity, byteCount: Int,
         path: NetworkPath, generation: UInt32, now: Instant
     ) {
-        guard errorResponses.take(now: now) else {
+        // Strangers have a bucket; who has signed is told, or a flood of theirs would keep a role conflict unsettled.
+        guard integrity != .none || errorResponses.take(now: now) else {
             counters.errorsSuppressed += 1
             return
         }
@@ -224,19 +226,41 @@ extension ICEFullAgent {
         } else if generations[generation].remoteCandidates.count < ICELimits.remoteCandidates {
             generations[generation].remoteCandidates.append(candidate)
         } else {
-            counters.candidatesIgnored += 1
-            return nil
+            guard forgetReflexive(in: generation, now: now) else {
+                counters.candidatesIgnored += 1
+                return nil
+            }
+            generations[generation].remoteCandidates.append(candidate)
         }
         addPair(local, candidate, in: generation, now: now)
         return generations[generation].index(of: path)
     }
 
-    /// Puts the pair into the triggered-check queue (§7.3.1.4), unless it is known to work or was checked just now.
+    /// Makes room for a peer-reflexive candidate: the oldest one goes whose pairs have no consent, as a peer's that has moved
+    /// on. False when there is none.
+    private mutating func forgetReflexive(in generation: Int, now: Instant) -> Bool {
+        let held = generations[generation].pairs.filter {
+            $0.id == generations[generation].chosenID || $0.hasConsent(now: now, timing: timing)
+        }.map(\.path.remote.unzoned)
+        let stale = generations[generation].remoteCandidates.firstIndex {
+            $0.kind == .peerReflexive && !held.contains($0.address)
+        }
+        guard let stale else { return false }
+        let gone = generations[generation].remoteCandidates.remove(at: stale).address
+        generations[generation].pairs.removeAll { $0.path.remote.unzoned == gone }
+        return true
+    }
+
+    /// Puts the pair into the triggered-check queue (§7.3.1.4), unless it is known to work. Where a check has just left, the
+    /// next is brought forward: that one may have met a NAT which the peer had not opened yet.
     private mutating func trigger(_ index: Int, of generation: Int, now: Instant) {
         let pair = generations[generation].pairs[index]
-        guard pair.triggeredAt == nil, !pair.hasConsent(now: now, timing: timing),
-            pair.lastCheckAt.map({ now - $0 > timing.pacing }) ?? true
-        else { return }
-        generations[generation].pairs[index].triggeredAt = now
+        guard pair.triggeredAt == nil, !pair.hasConsent(now: now, timing: timing) else { return }
+        if let last = pair.lastCheckAt, now - last <= timing.pacing {
+            let earliest = last + max(timing.minimumRetransmission, 2 &* (roundTrip ?? 0))
+            generations[generation].pairs[index].nextCheckAt = min(pair.nextCheckAt, earliest)
+        } else {
+            generations[generation].pairs[index].triggeredAt = now
+        }
     }
 }

@@ -24,6 +24,7 @@ extension ICEFullAgent {
         guard isNominated, !pair.isUrgent else { return }
         if !pair.isSettled {
             generations[place].pairs[index].isSettled = true
+            generations[place].pairs[index].urgentEchoes = 0
             generations[place].pairs[index].nextCheckAt = (pair.lastCheckAt ?? now) + consentInterval()
         }
         select(path, of: place, now: now)

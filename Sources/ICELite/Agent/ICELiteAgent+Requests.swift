@@ -9,7 +9,7 @@ extension ICELiteAgent {
 
     /// Takes one STUN datagram that came on `path`; the answer comes from `pollTransmit`.
     ///
-    /// Everything that does not authenticate changes counters only. Where RFC 8489 §6.3.1 and §9.1.3 want an error for it,
+    /// What does not authenticate changes counters only. Where RFC 8489 §6.3.1 and §9.1.3 want an error for it,
     /// one is sent unless it is longer than the request (no amplification) or one of more than
     /// `ICELimits.errorResponsesPerSecond`; an unknown user and a wrong password get the same 401, unsigned. Each request
     /// is judged by what it says: an id that was seen before means nothing (§6.3.1: the server may be stateless).
@@ -79,7 +79,8 @@ extension ICELiteAgent {
         let response = ICEResponse(
             path: path, transactionID: message.transactionID, error: error, integrity: integrity,
             unknown: message.unknown)
-        if errorResponses.take(now: now) {
+        // Strangers have a bucket; who has signed is told, or a flood of theirs would keep a role conflict unsettled.
+        if integrity != .none || errorResponses.take(now: now) {
             if respond(PendingAnswer(response: response, key: key, requestByteCount: byteCount)) {
                 counters.requestsRefused += 1
             }

@@ -1,6 +1,7 @@
 /// The bounds of the lite agent alone.
 extension ICELimits {
-    /// Error responses of one agent in a second, and in a burst; more are dropped and counted.
+    /// Error responses of one agent to requests that did not authenticate, in a second and in a burst; more are dropped
+    /// and counted.
     package static let errorResponsesPerSecond: Int64 = 10
     /// Grants of an unconfirmed tuple to one destination within `destinationWindow`.
     package static let grantsPerDestination = 4

@@ -60,6 +60,9 @@ package enum ICELimits {
     package static let probedPairs = 8
     /// Unanswered nominating checks after which another pair is chosen.
     package static let nominationAttempts = 4
+    /// Tokens of one pair that are echoed at once, without the pacing, until the pair has settled; further ones go with its
+    /// next check.
+    package static let urgentEchoes = 4
     /// Checks that are repeated at once because of a 487, in all; after that they wait their turn.
     package static let conflictRepeats = 8
     /// Room that `pollTransmit` asks of its span: no message of ours is longer.

@@ -30,6 +30,8 @@ final class PathPair {
     var source = PathPair.clientAddress
     /// Whether what goes to `source` reaches the client, where that is not its own address.
     var isReachable = false
+    /// The client has left its own address: what goes there is lost.
+    var hasLeft = false
     /// Datagrams of the client's still let through; nil for all.
     var budget: Int?
     /// Which of the server's datagrams are lost on their way.
@@ -173,7 +175,7 @@ final class PathPair {
         let remote = transmit.path.remote
         if remote == Self.elsewhere { bytesToElsewhere += bytes.count }
         if swallows(bytes) { return }
-        guard remote == Self.clientAddress || isReachable && remote == source else { return }
+        guard remote == Self.clientAddress && !hasLeft || isReachable && remote == source else { return }
         let path = NetworkPath(local: Self.clientAddress, remote: Self.serverAddress)
         queue.append(Flying(at: now + .milliseconds(10), toServer: false, path: path, bytes: bytes))
     }

@@ -65,9 +65,33 @@ import Testing
         #expect(pair.heard.count == Set(pair.heard).count)
     }
 
-    @Test("A peer without tokens that moves after the handshake keeps hearing all for 30 s of talk, within the bound")
+    @Test("A peer without tokens that moves after the handshake is asked on the new tuple alone, and hears all by it")
+    func askedMove() throws {
+        let pair = try PathPair(renominates: false)
+        pair.run(until: .zero + .seconds(1))
+        #expect(pair.isConfirmed(pair.seen))
+        pair.startSpeaking()
+        pair.run(until: .zero + .seconds(2))
+        // Muted, it earns nothing; its old address hears nothing any more.
+        pair.client.checkNow(now: pair.now)
+        pair.source = PathPair.elsewhere
+        pair.isReachable = true
+        pair.hasLeft = true
+        let heard = pair.heard.count
+        let spoken = pair.spoken
+        pair.run(until: pair.now + .seconds(20))
+        #expect(pair.isConfirmed(pair.seen))
+        #expect(pair.server.lite?.destinations?.first == pair.seen && pair.server.lite?.destinations?.second == nil)
+        // What was on its way to the old address is lost.
+        #expect(pair.heard.count - heard >= pair.spoken - spoken - 3)
+        #expect(pair.server.iceCounters.checksSent == 1)
+        #expect(pair.server.iceCounters.sendsRefused == 0)
+    }
+
+    @Test("A peer without tokens that moves and answers no check keeps hearing all for 30 s of talk, within the bound")
     func standardMove() throws {
         let pair = try PathPair(renominates: false)
+        pair.swallows = { $0.starts(with: [0, 1]) }
         pair.run(until: .zero + .seconds(1))
         #expect(pair.isConfirmed(pair.seen))
         pair.startSpeaking()
@@ -82,6 +106,7 @@ import Testing
         }
         #expect(pair.server.selectedPath == pair.seen)
         #expect(!pair.isConfirmed(pair.seen))
+        #expect(pair.server.iceCounters.checksSent == 3)
         #expect(pair.bytesToElsewhere > 100_000 && pair.bytesToElsewhere <= bound(pair))
         #expect(Set(pair.heard).count >= pair.spoken - 1)
         #expect(pair.serverHeard.count >= 1_499)
