@@ -150,6 +150,11 @@ import Testing
         }
     }
 
+    /// Answers to strangers among what leaves. A request bent where no HMAC covers it is its peer's still: its 487 is signed.
+    private func unsignedAnswers(_ agent: inout ICEFullAgent, at now: Instant) throws -> Int {
+        try drain(&agent, now: now).count { try ReadMessage($0.bytes).integrity == .none }
+    }
+
     @Test func `a full agent takes 100,000 junk datagrams, selected or checking, and only counters move`() throws {
         for isSelected in [false, true] {
             var agent = try vectorAgent(.controlling)
@@ -174,9 +179,9 @@ import Testing
             for turn in 0..<50_000 {
                 let bytes = kinds[turn % 8][turn / 8 % 64]
                 if case .dropped = agent.take(bytes, paths[turn % 3], at: now) { dropped += 1 }
-                if turn % 16 == 0 { answers += drain(&agent, now: now).count }
+                if turn % 16 == 0 { answers += try unsignedAnswers(&agent, at: now) }
             }
-            answers += drain(&agent, now: now).count
+            answers += try unsignedAnswers(&agent, at: now)
             #expect(answers > 0 && Int64(answers) <= ICELimits.errorResponsesPerSecond)
             #expect(dropped == 50_000)
             #expect(Footprint(agent) == before)

@@ -162,13 +162,15 @@ import Testing
     func `full against full: each loss costs its retransmission, or a triggered check`(
         controlling: FullAgentNetwork.Side
     ) throws {
-        let first = timing.initialRetransmission
         let later = max(timing.minimumRetransmission, 2 * roundTrip)
         let none = Selected(controlling: 2 * roundTrip, controlled: roundTrip + delay)
         // Up: check, answer to theirs, nomination. Down: check, answer to ours, answer to the nomination. A controlled
         // end that has no answer yet checks again when the nomination triggers it (RFC 8445 §7.3.1.4).
         let triggered = Selected(controlling: none.controlling, controlled: none.controlled + roundTrip)
-        let repeated = Selected(controlling: none.controlling + first, controlled: none.controlled + first)
+        // And a controlling end's next check is brought forward by the controlled one's, which came right behind the first.
+        let repeated = Selected(
+            controlling: none.controlling + timing.minimumRetransmission,
+            controlled: none.controlled + timing.minimumRetransmission)
         let table: [(Losses, Selected)] = [
             (Losses(), none),
             (Losses(up: [0]), repeated),
@@ -183,7 +185,7 @@ import Testing
             #expect(found == expected, "\(losses)")
         }
         // Two at once never cost more than the check that was lost twice.
-        let worst = first + timing.unansweredRetransmissionCap
+        let worst = timing.initialRetransmission + timing.unansweredRetransmissionCap
         for losses in Self.all {
             let found = try measuredBetweenFull(losses, controlling: controlling, isOurKind: false)
             #expect(((none.controlling)...(none.controlling + worst)).contains(found.controlling), "\(losses)")
