@@ -81,6 +81,9 @@ let package = Package(
         .testTarget(
             name: "ICELiteTests", dependencies: ["ICELite", "FuzzTargets"], resources: [.copy("Vectors")],
             swiftSettings: strict),
+        // Sees of ICELite what another package sees.
+        .testTarget(
+            name: "ICELiteUserTests", dependencies: ["ICELite"], packageAccess: false, swiftSettings: strict),
         .testTarget(
             name: "TransportTests",
             dependencies: [

@@ -4,7 +4,7 @@ extension ICEFullAgent {
     /// Adds the address of an open socket and returns the host candidate to signal. Adding one twice changes nothing.
     ///
     /// The first added is preferred. Over `ICELimits.localCandidates` the candidate is returned but not used.
-    package mutating func addLocalCandidate(_ address: SocketAddress, now: Instant) -> ICECandidate {
+    public mutating func addLocalCandidate(_ address: SocketAddress, now: Instant) -> ICECandidate {
         let address = address.unmapped
         if let known = localCandidates.first(where: { $0.address == address }) { return known }
         // The lowest rank that is free: an address that goes and comes back takes no new one.
@@ -32,7 +32,7 @@ extension ICEFullAgent {
     ///
     /// It is never paired: what leaves from `base` is it (RFC 8445 §6.1.2.4).
     /// - Returns: nil when it says nothing new (RFC 8445 §5.1.3) or `base` is none of our sockets.
-    package mutating func addServerReflexiveCandidate(
+    public mutating func addServerReflexiveCandidate(
         mapped: SocketAddress, base: SocketAddress, now: Instant
     ) -> ICECandidate? {
         let mapped = mapped.unmapped
@@ -57,7 +57,7 @@ extension ICEFullAgent {
     /// We have no more candidates: every socket is open and every STUN server has answered or been given up.
     ///
     /// With it, `ICEOutcome.hasNoCandidatePair` can be told early.
-    package mutating func localEndOfCandidates() { hasLocalEndOfCandidates = true }
+    public mutating func localEndOfCandidates() { hasLocalEndOfCandidates = true }
 
     // MARK: - The peer's
 
@@ -67,7 +67,7 @@ extension ICEFullAgent {
     /// generation we do not know waits for the answer of the newest, and is ignored when that is there already. A
     /// candidate that a check taught us already becomes what it is signalled to be (RFC 8445 §7.3.1.3): its pairs stay,
     /// with a new priority.
-    package mutating func addRemoteCandidate(_ candidate: ICECandidate, now: Instant) {
+    public mutating func addRemoteCandidate(_ candidate: ICECandidate, now: Instant) {
         var candidate = candidate
         // A zone means something only on the host that names it (RFC 4007 §11.2).
         candidate.address = candidate.address.unmapped.unzoned
@@ -102,7 +102,7 @@ extension ICEFullAgent {
     /// grammar) is counted in `candidateCounters` and nothing else.
     ///
     /// - Parameter ufrag: of the message it came in; one in the attribute goes first.
-    package mutating func addRemoteCandidate(attribute: String, ufrag: String? = nil, now: Instant) {
+    public mutating func addRemoteCandidate(attribute: String, ufrag: String? = nil, now: Instant) {
         do throws(ICECandidateError) {
             var candidate = try ICECandidate(parsing: attribute)
             candidate.ufrag = candidate.ufrag ?? ufrag
@@ -113,7 +113,7 @@ extension ICEFullAgent {
     }
 
     /// The peer has no more candidates (RFC 8838 §14) in the generation that `ufrag` names; nil: in the newest.
-    package mutating func remoteEndOfCandidates(ufrag: String? = nil, now: Instant) {
+    public mutating func remoteEndOfCandidates(ufrag: String? = nil, now: Instant) {
         guard let generation = generation(of: ufrag) else { return }
         generations[generation].hasEndOfCandidates = true
     }
@@ -166,15 +166,15 @@ extension ICEFullAgent {
 }
 
 /// What came as candidate text and was not taken; none ever falls.
-package struct ICECandidateCounters: Hashable, Sendable {
+public struct ICECandidateCounters: Hashable, Sendable {
     /// `.local` names: mDNS is not resolved (draft-ietf-mmusic-mdns-ice-candidates).
-    package internal(set) var mdnsNames: UInt64 = 0
+    public internal(set) var mdnsNames: UInt64 = 0
     /// Well-formed and of no use: TCP, other names, unknown types, addresses nothing can be sent to.
-    package internal(set) var skipped: UInt64 = 0
+    public internal(set) var skipped: UInt64 = 0
     /// Broken grammar.
-    package internal(set) var malformed: UInt64 = 0
+    public internal(set) var malformed: UInt64 = 0
 
-    package init() {}
+    public init() {}
 
     mutating func count(_ error: ICECandidateError) {
         switch error {

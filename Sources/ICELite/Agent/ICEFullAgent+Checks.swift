@@ -1,6 +1,6 @@
 extension ICEFullAgent {
     /// The next check, consent check or expiry; `.never` once ended.
-    package var nextDeadline: Instant {
+    public var nextDeadline: Instant {
         guard !isEnded else { return .never }
         if !responses.isEmpty { return .zero }
         var deadline = retired?.retiresAt ?? .never
@@ -23,7 +23,7 @@ extension ICEFullAgent {
         pair.lastAnswerAt.map { $0 + timing.consentExpiry } ?? .never
     }
 
-    package mutating func handleTimeout(now: Instant) {
+    public mutating func handleTimeout(now: Instant) {
         guard !isEnded else { return }
         if let retired, now >= retired.retiresAt { self.retired = nil }
         for generation in generations.indices where !generations[generation].hasExpired {
@@ -53,7 +53,7 @@ extension ICEFullAgent {
         emit(.consentExpired(path))
     }
 
-    package mutating func pollTransmit(into out: inout OutputRawSpan, now: Instant) -> Transmit? {
+    public mutating func pollTransmit(into out: inout OutputRawSpan, now: Instant) -> Transmit? {
         guard !isEnded else { return nil }
         guard out.freeCapacity >= ICELimits.messageRoom else {
             counters.noRoom += 1
@@ -94,7 +94,7 @@ extension ICEFullAgent {
     ///
     /// Unanswered, it is repeated as a consent check is. Nothing happens while no pair is selected: then all are checked
     /// anyway.
-    package mutating func checkNow(_ now: Instant) {
+    public mutating func checkNow(_ now: Instant) {
         guard let chosen = generations[0].chosen, selectedPath != nil else { return }
         generations[0].pairs[chosen].attempts = 0
         generations[0].pairs[chosen].nextCheckAt = min(generations[0].pairs[chosen].nextCheckAt, now)
@@ -106,7 +106,7 @@ extension ICEFullAgent {
     /// Controlling, the first answer to a check since then decides: if it is another pair's that pair is chosen, nominated
     /// and selected. Pairs that were valid go first, then those checked least, as a new socket's are. The checks of
     /// pairs that are not chosen nominate nothing.
-    package mutating func probe(now: Instant) {
+    public mutating func probe(now: Instant) {
         guard selectedPath != nil, let chosenID = generations[0].chosenID else { return }
         probingSince = probingSince ?? now
         checkNow(now)

@@ -5,7 +5,7 @@ extension ICEFullAgent {
     /// where the request did not authenticate, one of more than `ICELimits.errorResponsesPerSecond`.
     ///
     /// - Returns: `.accepted`, or the reason why it changed nothing but a counter.
-    package mutating func handle(_ bytes: borrowing RawSpan, path: NetworkPath, now: Instant) -> ICEVerdict {
+    public mutating func handle(_ bytes: borrowing RawSpan, path: NetworkPath, now: Instant) -> ICEVerdict {
         handleTimeout(now: now)
         guard !isEnded else { return counters.drop(.ended) }
         let path = path.unmapped

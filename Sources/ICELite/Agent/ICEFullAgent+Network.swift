@@ -7,7 +7,7 @@ extension ICEFullAgent {
     ///
     /// - Returns: the new host candidates, to be signalled.
     @discardableResult
-    package mutating func networkChanged(to locals: [SocketAddress], now: Instant) -> [ICECandidate] {
+    public mutating func networkChanged(to locals: [SocketAddress], now: Instant) -> [ICECandidate] {
         guard !isEnded else { return [] }
         let locals = locals.map(\.unmapped)
         let gone = localCandidates.map(\.address).filter { !locals.contains($0) }
@@ -43,7 +43,7 @@ extension ICEFullAgent {
     /// A datagram to `path` was refused, by the system or by ICMP. The pair goes on being checked, less often while it
     /// goes on being refused: ICMP may be transient (RFC 1122 §4.1.3.3), and RFC 8445 §7.2.5.2.2 fails no more than the
     /// transaction.
-    package mutating func handleSendFailure(path: NetworkPath, failure: ICESendFailure, now: Instant) {
+    public mutating func handleSendFailure(path: NetworkPath, failure: ICESendFailure, now: Instant) {
         counters.sendFailures += 1
         let path = path.unmapped
         for generation in generations.indices {

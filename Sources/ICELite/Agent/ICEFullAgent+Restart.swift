@@ -7,7 +7,7 @@ extension ICEFullAgent {
     /// - Parameters:
     ///   - isLite: the description has `a=ice-lite`: no more candidates than it names will come.
     ///   - supportsRenomination: the peer is of our kind: NOMINATION and the routability token are sent.
-    package mutating func setRemote(
+    public mutating func setRemote(
         credentials: ICECredentials, isLite: Bool, supportsRenomination: Bool, now: Instant
     ) {
         let newest = generations.count - 1
@@ -39,7 +39,7 @@ extension ICEFullAgent {
     ///
     /// - Parameter isAnswer: the peer asked for the restart. Our checks then wait for its first one, at most
     ///   `ICETiming.restartAnswerHold`: some browsers never recover from a check that overtakes the answer.
-    package mutating func restart(credentials: ICECredentials, isAnswer: Bool = false, now: Instant) {
+    public mutating func restart(credentials: ICECredentials, isAnswer: Bool = false, now: Instant) {
         guard !isEnded else { return }
         abandonRestart()
         var generation = ICEFullGeneration(number: nextGeneration, credentials: credentials)
@@ -49,15 +49,15 @@ extension ICEFullAgent {
     }
 
     /// Gives the outstanding restart up: its answer does not come, or was refused. Harmless when there is none.
-    package mutating func abandonRestart() {
+    public mutating func abandonRestart() {
         if generations.count > 1 { generations.removeLast() }
     }
 
     /// Consent has expired on the generation in use: only a restart helps.
-    package var hasExpired: Bool { generations[0].hasExpired }
+    public var hasExpired: Bool { generations[0].hasExpired }
 
     /// A restart is outstanding.
-    package var isRestarting: Bool { generations.count > 1 }
+    public var isRestarting: Bool { generations.count > 1 }
 
     /// The newest generation has its first pair: it is the one in use now.
     mutating func retireOlder(now: Instant) {

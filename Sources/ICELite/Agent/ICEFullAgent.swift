@@ -8,9 +8,9 @@
 /// Controlling, the first valid pair is chosen and nominated without waiting for a better one. Controlled, the pair the
 /// peer nominates is selected once a check of our own on it has succeeded (RFC 8445 §7.3.1.5). From then on only the
 /// selected pair is checked; the others rest, and are not kept alive, until it is lost or the owner probes them.
-package struct ICEFullAgent: Machine {
+public struct ICEFullAgent: Machine {
     /// What the owner should know.
-    package enum Event: Hashable, Sendable {
+    public enum Event: Hashable, Sendable {
         /// The first check of a pair has been written: DTLS flights may go behind it.
         case checkSent(NetworkPath)
         /// A pair was answered for the first time.
@@ -29,7 +29,7 @@ package struct ICEFullAgent: Machine {
     var tieBreaker: UInt64
     var randomness: Randomness
     /// Controlling or controlled: as it was made, unless a role conflict or a lite peer changed it.
-    package internal(set) var role: ICERole
+    public internal(set) var role: ICERole
 
     /// The generation in use, and behind it the outstanding restart's.
     var generations: [ICEFullGeneration]
@@ -39,11 +39,11 @@ package struct ICEFullAgent: Machine {
     var nextPairID: UInt64 = 1
 
     /// Host candidates, most preferred first as they were added.
-    package internal(set) var localCandidates: [ICECandidate] = []
+    public internal(set) var localCandidates: [ICECandidate] = []
     /// Candidates that a STUN server taught us, to be signalled; their bases are what sends (RFC 8445 §6.1.2.4).
-    package internal(set) var serverReflexiveCandidates: [ICECandidate] = []
+    public internal(set) var serverReflexiveCandidates: [ICECandidate] = []
     /// Peer-reflexive local candidates that answers taught us: our addresses as the peer sees them.
-    package internal(set) var reflexiveCandidates: [ICECandidate] = []
+    public internal(set) var reflexiveCandidates: [ICECandidate] = []
     var hasLocalEndOfCandidates = false
 
     var responses: [QueuedResponse] = []
@@ -56,21 +56,21 @@ package struct ICEFullAgent: Machine {
     var probingSince: Instant?
 
     /// The pair that was selected last and still has consent.
-    package internal(set) var selectedPath: NetworkPath?
+    public internal(set) var selectedPath: NetworkPath?
     /// When the newest pair was formed.
-    package internal(set) var lastPairAddedAt: Instant?
+    public internal(set) var lastPairAddedAt: Instant?
     /// When the first check left.
-    package internal(set) var firstCheckAt: Instant?
+    public internal(set) var firstCheckAt: Instant?
     /// When the first valid answer came.
-    package internal(set) var firstResponseAt: Instant?
+    public internal(set) var firstResponseAt: Instant?
     /// Smoothed round trip of the chosen pair, else of the pair answered last; nil before the first answer.
-    package internal(set) var roundTrip: Nanoseconds?
+    public internal(set) var roundTrip: Nanoseconds?
     /// `end` was called: it sends nothing.
-    package internal(set) var isEnded = false
+    public internal(set) var isEnded = false
     /// What was sent, answered and dropped.
-    package internal(set) var counters = ICECounters()
+    public internal(set) var counters = ICECounters()
     /// Remote candidates that came as text and were not for us.
-    package internal(set) var candidateCounters = ICECandidateCounters()
+    public internal(set) var candidateCounters = ICECandidateCounters()
 
     /// A response that waits, and the generation whose password signs it.
     struct QueuedResponse {
@@ -86,7 +86,7 @@ package struct ICEFullAgent: Machine {
     ///   - role: `ICERoleDecision` tells; the offerer's is controlling (RFC 8445 §6.1.1).
     ///   - credentials: ours, as our description carries them.
     ///   - randomness: for transaction ids, the tie-breaker and the consent intervals.
-    package init(
+    public init(
         role: ICERole, credentials: ICECredentials, randomness: Randomness, timing: ICETiming = ICETiming()
     ) {
         var randomness = randomness
@@ -98,13 +98,13 @@ package struct ICEFullAgent: Machine {
     }
 
     /// Our half of the credentials of the generation in use.
-    package var credentials: ICECredentials { generations[0].credentials }
+    public var credentials: ICECredentials { generations[0].credentials }
 
     /// Remote candidates of the generation in use, signalled and peer-reflexive.
-    package var remoteCandidates: [ICECandidate] { generations[0].remoteCandidates }
+    public var remoteCandidates: [ICECandidate] { generations[0].remoteCandidates }
 
     /// Stops for good: nothing is sent after this, and queued answers are dropped.
-    package mutating func end() {
+    public mutating func end() {
         isEnded = true
         responses.removeAll()
     }
@@ -112,7 +112,7 @@ package struct ICEFullAgent: Machine {
     // MARK: - State
 
     /// Where the checks of the generation in use stand, computed anew at each call. O(pairs).
-    package var outcome: ICEOutcome {
+    public var outcome: ICEOutcome {
         let generation = generations[0]
         let nothingAnswered = counters.responsesReceived == 0 && counters.errorResponses == 0
         var refused: ICESendFailure?
@@ -128,7 +128,7 @@ package struct ICEFullAgent: Machine {
     }
 
     /// Whether `path` is a pair that was answered: DTLS from it, and early SRTP to it, are allowed.
-    package func isValid(_ path: NetworkPath) -> Bool {
+    public func isValid(_ path: NetworkPath) -> Bool {
         let path = path.unmapped
         let has = { (generation: ICEFullGeneration) in generation.pairs.contains { $0.isValid && $0.path == path } }
         return generations.contains(where: has) || retired.map(has) ?? false
@@ -136,12 +136,12 @@ package struct ICEFullAgent: Machine {
 
     /// Whether `path` belongs to a candidate pair, also of a generation that was retired a moment ago: media in flight
     /// is still taken from there.
-    package func hasPair(_ path: NetworkPath) -> Bool {
+    public func hasPair(_ path: NetworkPath) -> Bool {
         let path = path.unmapped
         return generations.contains { $0.index(of: path) != nil } || retired?.index(of: path) != nil
     }
 
-    package mutating func pollEvent() -> Event? { events.isEmpty ? nil : events.removeFirst() }
+    public mutating func pollEvent() -> Event? { events.isEmpty ? nil : events.removeFirst() }
 
     mutating func emit(_ event: Event) {
         guard events.count < ICELimits.pendingEvents else {

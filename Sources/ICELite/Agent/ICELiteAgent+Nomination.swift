@@ -1,6 +1,6 @@
 extension ICELiteAgent {
     /// The highest NOMINATION of the credentials in use; 0 when none came.
-    package var highestNomination: UInt32 { current.highestNomination }
+    public var highestNomination: UInt32 { current.highestNomination }
 
     /// Selects the tuple at `index` if the request `message` on it says so.
     ///

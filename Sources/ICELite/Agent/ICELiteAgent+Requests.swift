@@ -15,7 +15,7 @@ extension ICELiteAgent {
     /// is judged by what it says: an id that was seen before means nothing (§6.3.1: the server may be stateless).
     ///
     /// - Returns: `.accepted` for an authenticated request, else the reason why nothing changed.
-    package mutating func handle(_ bytes: borrowing RawSpan, path: NetworkPath, now: Instant) -> ICEVerdict {
+    public mutating func handle(_ bytes: borrowing RawSpan, path: NetworkPath, now: Instant) -> ICEVerdict {
         guard !isEnded else { return counters.drop(.ended) }
         handleTimeout(now: now)
         do throws(STUNError) {

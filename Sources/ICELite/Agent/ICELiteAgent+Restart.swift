@@ -1,20 +1,20 @@
 /// ICE restart (RFC 8445 §9): two generations of credentials side by side, DTLS and SRTP untouched.
 extension ICELiteAgent {
     /// Our credentials that the answer of the newest generation carries.
-    package var credentials: ICECredentials { (pending ?? current).credentials }
+    public var credentials: ICECredentials { (pending ?? current).credentials }
 
     /// A restart is outstanding: none of its checks has selected a tuple yet.
-    package var isRestarting: Bool { pending != nil }
+    public var isRestarting: Bool { pending != nil }
 
     /// Our ufrags that requests are answered for, one or two: the one in use, and an outstanding restart's or the one it
     /// has replaced within `ICELimits.retiredGenerationKept` (5 s). The endpoint routes datagrams by them: it takes them
     /// from here after `restart` and drops each that `ufragForgotten` names. Allocates.
-    package var localUfrags: [String] {
+    public var localUfrags: [String] {
         [current, pending ?? retired?.generation].compactMap { $0?.credentials.ufrag }
     }
 
     /// Takes the peer's credentials of the newest generation when they come after ours.
-    package mutating func setPeer(credentials: ICECredentials) {
+    public mutating func setPeer(credentials: ICECredentials) {
         if pending != nil { pending?.setPeer(credentials) } else { current.setPeer(credentials) }
     }
 
@@ -28,7 +28,7 @@ extension ICELiteAgent {
     /// - Parameters:
     ///   - credentials: new ones of ours, with a ufrag that is in no use.
     ///   - peerCredentials: the offer's; nil while unknown.
-    package mutating func restart(credentials: ICECredentials, peerCredentials: ICECredentials?, now: Instant) {
+    public mutating func restart(credentials: ICECredentials, peerCredentials: ICECredentials?, now: Instant) {
         guard !isEnded else { return }
         handleTimeout(now: now)
         forgetRetired()

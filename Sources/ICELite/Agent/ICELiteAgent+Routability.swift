@@ -2,13 +2,13 @@ extension ICELiteAgent {
     // MARK: - Confirmation
 
     /// Whether something that was sent to `path` alone has come back: return routability is shown.
-    package func isConfirmed(_ path: NetworkPath) -> Bool { index(of: path).map { tuples[$0].isConfirmed } ?? false }
+    public func isConfirmed(_ path: NetworkPath) -> Bool { index(of: path).map { tuples[$0].isConfirmed } ?? false }
 
     /// Something came back on `path` that only who receives there can know: the tuple is confirmed as by an echoed token.
     ///
     /// For a DTLS flight that answers one which was sent to `path` over UDP, and neither on the line nor to another tuple.
     /// An unknown path is ignored.
-    package mutating func confirm(_ path: NetworkPath) {
+    public mutating func confirm(_ path: NetworkPath) {
         guard let index = index(of: path) else { return }
         if tuples[index].path == selectedPath { wasConfirmedByFlight = true }
         confirm(at: index)
@@ -31,14 +31,14 @@ extension ICELiteAgent {
 
     /// Counts bytes of anything but STUN that was received on the tuple; an unknown path is ignored. O(8), does not
     /// allocate.
-    package mutating func noteReceived(_ byteCount: Int, on path: NetworkPath) {
+    public mutating func noteReceived(_ byteCount: Int, on path: NetworkPath) {
         if let index = index(of: path) { tuples[index].bytesReceived &+= byteCount }
     }
 
     /// Whether media and DTLS may go to `path` at all: to each confirmed tuple, and to one unconfirmed, which is the
     /// selected one once it is admitted. All other unconfirmed tuples get answers to their checks only, and are usable when
     /// they are confirmed or nominated. O(8), does not allocate.
-    package func mayUse(_ path: NetworkPath) -> Bool { index(of: path).map { mayUse(tuples[$0]) } ?? false }
+    public func mayUse(_ path: NetworkPath) -> Bool { index(of: path).map { mayUse(tuples[$0]) } ?? false }
 
     private func mayUse(_ tuple: ICETuple) -> Bool {
         tuple.isConfirmed || tuple.path == selectedPath && tuple.admission == .granted
@@ -49,7 +49,7 @@ extension ICELiteAgent {
     /// - Parameter byteCount: bytes of the datagram, 0…65,535.
     /// - Returns: false when the packet must not be sent, which is counted: `mayUse` says no, or the allowance of an
     ///   unconfirmed tuple (3 × received + 4 KB) has no room for it. O(8), does not allocate.
-    package mutating func authorizeSend(byteCount: Int, to path: NetworkPath) -> Bool {
+    public mutating func authorizeSend(byteCount: Int, to path: NetworkPath) -> Bool {
         if let index = index(of: path), mayUse(tuples[index]) {
             let reserve = wantsRoutabilityCheck(tuples[index]) ? ICELimits.routabilityCheckReserve : 0
             if tuples[index].charge(byteCount, reserve: reserve) { return true }
@@ -61,7 +61,7 @@ extension ICELiteAgent {
     /// Where media goes now; nil when nothing is selected or it may not be used yet. O(8), does not allocate.
     ///
     /// Both paths get each packet; the peer drops the second copy. `authorizeSend` is asked for each of them.
-    package var destinations: ICEDestinations? {
+    public var destinations: ICEDestinations? {
         guard let selectedPath else { return nil }
         if mayUse(selectedPath) { return ICEDestinations(first: selectedPath, second: previousPath) }
         return previousPath.map { ICEDestinations(first: $0, second: nil) }
@@ -72,7 +72,7 @@ extension ICELiteAgent {
     /// The unconfirmed tuple that is selected and waits for `settleAdmission`; nil without one.
     ///
     /// To be read after each `handle`: the owner asks the endpoint's `UnconfirmedDestinations` for its remote address.
-    package var admissionWanted: NetworkPath? {
+    public var admissionWanted: NetworkPath? {
         guard let selectedPath, let index = index(of: selectedPath), !tuples[index].isConfirmed,
             tuples[index].admission == .unasked
         else { return nil }
@@ -81,7 +81,7 @@ extension ICELiteAgent {
 
     /// Answers `admissionWanted`. A refused tuple gets answers only; it is asked for again with its next authenticated
     /// request. An unknown path is ignored.
-    package mutating func settleAdmission(of path: NetworkPath, isAdmitted: Bool) {
+    public mutating func settleAdmission(of path: NetworkPath, isAdmitted: Bool) {
         if let index = index(of: path) { tuples[index].admission = isAdmitted ? .granted : .refused }
     }
 }

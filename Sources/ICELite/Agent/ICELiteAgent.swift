@@ -11,9 +11,9 @@
 ///
 /// The owner asks `mayUse` before it prepares something, `authorizeSend` for each packet of media and DTLS, `destinations`
 /// for where media goes; it tells `noteReceived` and `confirm`, and settles `admissionWanted`.
-package struct ICELiteAgent: Machine {
+public struct ICELiteAgent: Machine {
     /// What the owner should know.
-    package enum Event: Hashable, Sendable {
+    public enum Event: Hashable, Sendable {
         /// A new tuple has authenticated: DTLS may be taken from it.
         case tupleAuthenticated(NetworkPath)
         /// Return routability was shown: what the allowance held back may go now.
@@ -54,11 +54,11 @@ package struct ICELiteAgent: Machine {
     let tieBreaker: UInt64
 
     /// The tuple that was nominated last; nil before the first authenticates and after consent expired.
-    package internal(set) var selectedPath: NetworkPath?
+    public internal(set) var selectedPath: NetworkPath?
     /// The agent has ended: it sends nothing.
-    package internal(set) var isEnded = false
+    public internal(set) var isEnded = false
     /// What was answered and dropped.
-    package internal(set) var counters = ICECounters()
+    public internal(set) var counters = ICECounters()
 
     /// Makes an agent without tuples.
     ///
@@ -67,7 +67,7 @@ package struct ICELiteAgent: Machine {
     ///   - peerCredentials: the offer's; nil while unknown. Checks that come before are answered all the same.
     ///   - randomness: for the tokens.
     ///   - asksForAdmission: whether unconfirmed tuples wait for `settleAdmission`; else all are admitted.
-    package init(
+    public init(
         credentials: ICECredentials, peerCredentials: ICECredentials?, randomness: Randomness,
         timing: ICETiming = ICETiming(), asksForAdmission: Bool = false
     ) {
@@ -83,7 +83,7 @@ package struct ICELiteAgent: Machine {
     }
 
     /// Stops for good: nothing is sent after this, and queued answers are dropped.
-    package mutating func end() {
+    public mutating func end() {
         isEnded = true
         answers.removeAll()
     }
@@ -91,10 +91,10 @@ package struct ICELiteAgent: Machine {
     // MARK: - Tuples
 
     /// Tuples there are now, 0…8.
-    package var tupleCount: Int { tuples.count }
+    public var tupleCount: Int { tuples.count }
 
     /// Whether `path` is a tuple: a request with our password came on it within the last 30 s. O(8), does not allocate.
-    package func isAuthenticated(_ path: NetworkPath) -> Bool { index(of: path) != nil }
+    public func isAuthenticated(_ path: NetworkPath) -> Bool { index(of: path) != nil }
 
     func index(of path: NetworkPath) -> Int? {
         let path = path.unmapped
@@ -150,14 +150,14 @@ package struct ICELiteAgent: Machine {
     // MARK: - Machine
 
     /// When the next tuple loses consent, old credentials are forgotten or a check is due; `.never` without any.
-    package var nextDeadline: Instant {
+    public var nextDeadline: Instant {
         guard !isEnded else { return .never }
         if !answers.isEmpty { return .zero }
         let check = routabilityCheckDueAt
         return tuples.reduce(min(check, retired?.until ?? .never)) { min($0, $1.lastRequestAt + timing.consentExpiry) }
     }
 
-    package mutating func handleTimeout(now: Instant) {
+    public mutating func handleTimeout(now: Instant) {
         guard !isEnded else { return }
         let expiry = timing.consentExpiry
         if tuples.contains(where: { now >= $0.lastRequestAt + expiry }) {
@@ -166,7 +166,7 @@ package struct ICELiteAgent: Machine {
         if let retired, now >= retired.until { forgetRetired() }
     }
 
-    package mutating func pollTransmit(into out: inout OutputRawSpan, now: Instant) -> Transmit? {
+    public mutating func pollTransmit(into out: inout OutputRawSpan, now: Instant) -> Transmit? {
         guard !isEnded else { return nil }
         while !answers.isEmpty {
             guard out.freeCapacity >= ICELimits.messageRoom else {
@@ -189,7 +189,7 @@ package struct ICELiteAgent: Machine {
         return writeRoutabilityCheck(into: &out, now: now)
     }
 
-    package mutating func pollEvent() -> Event? { events.isEmpty ? nil : events.removeFirst() }
+    public mutating func pollEvent() -> Event? { events.isEmpty ? nil : events.removeFirst() }
 
     mutating func emit(_ event: Event) {
         guard events.count < ICELimits.pendingEvents else {

@@ -2,22 +2,22 @@
 extension ICELimits {
     /// Error responses of one agent to requests that did not authenticate, in a second and in a burst; more are dropped
     /// and counted.
-    package static let errorResponsesPerSecond: Int64 = 10
+    public static let errorResponsesPerSecond: Int64 = 10
     /// Grants of an unconfirmed tuple to one destination within `destinationWindow`.
-    package static let grantsPerDestination = 4
+    public static let grantsPerDestination = 4
     /// How long a grant counts.
-    package static let destinationWindow = Nanoseconds.seconds(10)
+    public static let destinationWindow = Nanoseconds.seconds(10)
     /// Grants that `UnconfirmedDestinations` remembers, all destinations together.
-    package static let rememberedGrants = 4_096
+    public static let rememberedGrants = 4_096
     /// Checks that ask the peer on a tuple whether it receives there, in all.
-    package static let routabilityChecks = 3
+    public static let routabilityChecks = 3
     /// Time between two of them.
-    package static let routabilityCheckInterval = Nanoseconds.milliseconds(500)
+    public static let routabilityCheckInterval = Nanoseconds.milliseconds(500)
     /// Bytes of an unconfirmed tuple's allowance that media leaves for those that are still to be sent.
-    package static let routabilityCheckReserve = 512
+    public static let routabilityCheckReserve = 512
     /// How long the credentials that a restart has replaced are still answered: a consent interval, so that checks under
     /// way and those of a peer that has not heard the answer yet find them.
-    package static let retiredGenerationKept = Nanoseconds.seconds(5)
+    public static let retiredGenerationKept = Nanoseconds.seconds(5)
 }
 
 /// A bucket of error responses: `ICELimits.errorResponsesPerSecond` a second, as many at once.

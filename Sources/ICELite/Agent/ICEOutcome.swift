@@ -1,15 +1,15 @@
 /// A send that was refused: by the system at once, or by ICMP afterwards.
-package struct ICESendFailure: Hashable, Sendable {
+public struct ICESendFailure: Hashable, Sendable {
     /// The errno: ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, EPERM, …
-    package var errno: Int32
+    public var errno: Int32
     /// ICMP or ICMPv6 type; nil when no ICMP message was behind it.
-    package var icmpType: UInt8?
+    public var icmpType: UInt8?
     /// ICMP or ICMPv6 code.
-    package var icmpCode: UInt8?
+    public var icmpCode: UInt8?
     /// Who sent the ICMP message.
-    package var reporter: IPAddress?
+    public var reporter: IPAddress?
 
-    package init(errno: Int32, icmpType: UInt8? = nil, icmpCode: UInt8? = nil, reporter: IPAddress? = nil) {
+    public init(errno: Int32, icmpType: UInt8? = nil, icmpCode: UInt8? = nil, reporter: IPAddress? = nil) {
         self.errno = errno
         self.icmpType = icmpType
         self.icmpCode = icmpCode
@@ -18,30 +18,30 @@ package struct ICESendFailure: Hashable, Sendable {
 }
 
 /// Where the checks of a full agent stand: what the call's policy needs to give a fallback its reason.
-package struct ICEOutcome: Hashable, Sendable {
+public struct ICEOutcome: Hashable, Sendable {
     /// Candidate pairs there are.
-    package var pairs: Int
+    public var pairs: Int
     /// Checks sent so far.
-    package var checksSent: UInt64
+    public var checksSent: UInt64
     /// There is a pair, every pair had a send refused, and nothing at all was answered: the newest failure.
-    package var everyPairRefused: ICESendFailure?
+    public var everyPairRefused: ICESendFailure?
     /// There were error responses and no success.
-    package var onlyErrorResponses: Bool
+    public var onlyErrorResponses: Bool
     /// No more remote candidates are to come: the peer is lite or has said so.
-    package var remoteIsComplete: Bool
+    public var remoteIsComplete: Bool
     /// No more local candidates are to come: `localEndOfCandidates` was called.
-    package var localIsComplete: Bool
+    public var localIsComplete: Bool
     /// When the newest pair was formed.
-    package var lastPairAddedAt: Instant?
+    public var lastPairAddedAt: Instant?
     /// When the first check left.
-    package var firstCheckAt: Instant?
+    public var firstCheckAt: Instant?
     /// When the first valid answer came.
-    package var firstResponseAt: Instant?
+    public var firstResponseAt: Instant?
     /// Smoothed round trip.
-    package var roundTrip: Nanoseconds?
+    public var roundTrip: Nanoseconds?
 
     /// Both ends have named all their candidates and no two of them make a pair: there is nothing to wait for.
     ///
     /// Only a check of a full peer, from an address it did not name, can still take it back (RFC 8863 §4).
-    package var hasNoCandidatePair: Bool { remoteIsComplete && localIsComplete && pairs == 0 }
+    public var hasNoCandidatePair: Bool { remoteIsComplete && localIsComplete && pairs == 0 }
 }

@@ -1,5 +1,5 @@
 /// Which end of an ICE session chooses the pair (RFC 8445 §6.1.1).
-package enum ICERole: Hashable, Sendable {
+public enum ICERole: Hashable, Sendable {
     /// Nominates.
     case controlling
     /// Selects what the peer nominates.
@@ -12,14 +12,14 @@ package enum ICERole: Hashable, Sendable {
 /// What an end of an ICE session has to do, by who offered and who is lite (RFC 8445 §6.1.1).
 ///
 /// The roles last as long as the session; a restart keeps them unless an end has turned lite or full (§9).
-package struct ICERoleDecision: Hashable, Sendable {
+public struct ICERoleDecision: Hashable, Sendable {
     /// Our role.
-    package let role: ICERole
+    public let role: ICERole
     /// We send checks: `ICEFullAgent` is the agent. A lite end does not: `ICELiteAgent` answers.
-    package let sendsChecks: Bool
+    public let sendsChecks: Bool
     /// Both ends are lite: no check is sent by either, pairs are formed from the candidates alone and the controlling
     /// end takes the one of highest priority in each family (§8.2).
-    package let selectsWithoutChecks: Bool
+    public let selectsWithoutChecks: Bool
 
     /// Decides.
     ///
@@ -27,7 +27,7 @@ package struct ICERoleDecision: Hashable, Sendable {
     ///   - isOfferer: we sent the offer that began the session.
     ///   - isLite: we said `a=ice-lite`.
     ///   - peerIsLite: the peer said it.
-    package init(isOfferer: Bool, isLite: Bool, peerIsLite: Bool) {
+    public init(isOfferer: Bool, isLite: Bool, peerIsLite: Bool) {
         if isLite == peerIsLite {
             role = isOfferer ? .controlling : .controlled
         } else {

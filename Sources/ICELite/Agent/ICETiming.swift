@@ -1,72 +1,72 @@
 /// Every interval of the ICE agents, with the sentence that fixes it.
-package struct ICETiming: Hashable, Sendable {
+public struct ICETiming: Hashable, Sendable {
     /// First interval between checks of a pair, before anything was answered. RFC 8445 §14.3 asks for 500 ms at least;
     /// we go below it on purpose, as each repeat is a transaction of its own and the number of pairs is small.
-    package var initialRetransmission: Nanoseconds = .milliseconds(250)
+    public var initialRetransmission: Nanoseconds = .milliseconds(250)
     /// Highest interval before the first answer: the doubling of RFC 8489 §6.2.1 stops here.
-    package var unansweredRetransmissionCap: Nanoseconds = .milliseconds(500)
+    public var unansweredRetransmissionCap: Nanoseconds = .milliseconds(500)
     /// Lowest interval once the round trip is known; above it, 2 × RTT (RFC 8489 §6.2.1 wants an estimate of the RTT).
-    package var minimumRetransmission: Nanoseconds = .milliseconds(100)
+    public var minimumRetransmission: Nanoseconds = .milliseconds(100)
     /// Highest interval once something was answered.
-    package var retransmissionCap: Nanoseconds = .seconds(2)
+    public var retransmissionCap: Nanoseconds = .seconds(2)
     /// Ta between the first checks of pairs. RFC 8445 §14.2: 50 ms by default, another value may be used, not under 5
     /// ms.
-    package var firstCheckPacing: Nanoseconds = .milliseconds(20)
+    public var firstCheckPacing: Nanoseconds = .milliseconds(20)
     /// Ta between all other checks: the default of RFC 8445 §14.2.
-    package var pacing: Nanoseconds = .milliseconds(50)
+    public var pacing: Nanoseconds = .milliseconds(50)
     /// Consent checks: RFC 7675 §5.1 has one each 5 s, each interval randomised between 0.8 and 1.2 of it.
-    package var consentInterval: Nanoseconds = .seconds(5)
+    public var consentInterval: Nanoseconds = .seconds(5)
     /// Consent ends 30 s after the last valid answer (RFC 7675 §5.1). A lite agent counts from the last authenticated
     /// request on the tuple.
-    package var consentExpiry: Nanoseconds = .seconds(30)
+    public var consentExpiry: Nanoseconds = .seconds(30)
     /// First interval after which an unanswered consent check is followed by another, or 2 × RTT if that is longer; then
     /// doubling. Each is a transaction of its own: RFC 7675 §5.1 knows no retransmission, and sets no lower bound.
-    package var consentRepeat: Nanoseconds = .milliseconds(500)
+    public var consentRepeat: Nanoseconds = .milliseconds(500)
     /// Highest interval of those: about 25 tries before consent expires.
-    package var consentRepeatCap: Nanoseconds = .seconds(1)
+    public var consentRepeatCap: Nanoseconds = .seconds(1)
     /// How long the checks of a generation are answered that a restart has replaced.
-    package var retirement: Nanoseconds = .seconds(3)
+    public var retirement: Nanoseconds = .seconds(3)
     /// How long the checks of a restart that the peer asked for wait for its first one.
-    package var restartAnswerHold: Nanoseconds = .seconds(2)
+    public var restartAnswerHold: Nanoseconds = .seconds(2)
     /// First interval after a refused send of a check, doubling to `refusalCap`.
-    package var refusalBackoff: Nanoseconds = .milliseconds(250)
+    public var refusalBackoff: Nanoseconds = .milliseconds(250)
     /// Highest interval between checks of a pair whose sends are refused.
-    package var refusalCap: Nanoseconds = .seconds(1)
+    public var refusalCap: Nanoseconds = .seconds(1)
 
-    package init() {}
+    public init() {}
 }
 
 /// The bounds of the ICE agents.
-package enum ICELimits {
+public enum ICELimits {
     /// Local addresses of one agent.
-    package static let localCandidates = 16
+    public static let localCandidates = 16
     /// Remote candidates that are kept, signalled and peer-reflexive.
-    package static let remoteCandidates = 32
+    public static let remoteCandidates = 32
     /// Pairs that are checked (RFC 8445 §6.1.2.5 suggests 100).
-    package static let pairs = 64
+    public static let pairs = 64
     /// Tuples of a lite agent.
-    package static let tuples = 8
+    public static let tuples = 8
     /// Checks of one pair that may still be answered; the oldest is forgotten.
-    package static let transactionsPerPair = 32
+    public static let transactionsPerPair = 32
     /// Responses that wait to be sent; more are dropped and counted.
-    package static let pendingResponses = 32
+    public static let pendingResponses = 32
     /// Events that wait to be polled; more are dropped and counted.
-    package static let pendingEvents = 128
+    public static let pendingEvents = 128
     /// Mapped addresses that are remembered as peer-reflexive local candidates.
-    package static let reflexiveCandidates = 8
+    public static let reflexiveCandidates = 8
     /// Server-reflexive local candidates.
-    package static let serverReflexiveCandidates = 16
+    public static let serverReflexiveCandidates = 16
     /// Pairs besides the selected one that a probe checks.
-    package static let probedPairs = 8
+    public static let probedPairs = 8
     /// Unanswered nominating checks after which another pair is chosen.
-    package static let nominationAttempts = 4
+    public static let nominationAttempts = 4
     /// Tokens of one pair that are echoed at once, without the pacing, until the pair has settled; further ones go with its
     /// next check.
-    package static let urgentEchoes = 4
+    public static let urgentEchoes = 4
     /// Checks that are repeated at once because of a 487, in all; after that they wait their turn.
-    package static let conflictRepeats = 8
+    public static let conflictRepeats = 8
     /// Room that `pollTransmit` asks of its span: no message of ours is longer.
-    package static let messageRoom = 704
+    public static let messageRoom = 704
     /// Bytes an unconfirmed tuple gets beyond three times what came from it.
-    package static let unconfirmedAllowance = 4_096
+    public static let unconfirmedAllowance = 4_096
 }

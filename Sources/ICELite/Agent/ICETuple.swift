@@ -42,9 +42,9 @@ struct ICETuple: Hashable {
 }
 
 /// Where one media packet of a call goes: one path, or two while a move waits for its confirmation.
-package struct ICEDestinations: Hashable, Sendable {
+public struct ICEDestinations: Hashable, Sendable {
     /// The tuple that was nominated last, if it may be used; else a confirmed one.
-    package let first: NetworkPath
+    public let first: NetworkPath
     /// A confirmed tuple, by rule the one selected before, until `first` is confirmed, too.
-    package let second: NetworkPath?
+    public let second: NetworkPath?
 }

@@ -1,5 +1,5 @@
 /// What became of a datagram that was handed to an ICE agent.
-package enum ICEVerdict: Hashable, Sendable {
+public enum ICEVerdict: Hashable, Sendable {
     /// It was taken: an authenticated request, or an answer to a check of ours.
     case accepted
     /// It changed nothing but a counter; a request may still be answered with an error.
@@ -7,7 +7,7 @@ package enum ICEVerdict: Hashable, Sendable {
 }
 
 /// Why a STUN message was not taken.
-package enum ICEDropReason: UInt8, Hashable, Sendable, CaseIterable {
+public enum ICEDropReason: UInt8, Hashable, Sendable, CaseIterable {
     /// No well-formed STUN message.
     case malformed
     /// FINGERPRINT is wrong (RFC 8489 §14.7).
@@ -39,51 +39,51 @@ package enum ICEDropReason: UInt8, Hashable, Sendable, CaseIterable {
 }
 
 /// What an ICE agent counts; none ever falls.
-package struct ICECounters: Hashable, Sendable {
+public struct ICECounters: Hashable, Sendable {
     private var drops = InlineDrops()
     /// Checks sent, retransmissions and consent checks included.
-    package internal(set) var checksSent: UInt64 = 0
+    public internal(set) var checksSent: UInt64 = 0
     /// Valid success responses.
-    package internal(set) var responsesReceived: UInt64 = 0
+    public internal(set) var responsesReceived: UInt64 = 0
     /// Error responses to checks of ours.
-    package internal(set) var errorResponses: UInt64 = 0
+    public internal(set) var errorResponses: UInt64 = 0
     /// 487s received, and requests of a peer that claims our role.
-    package internal(set) var roleConflicts: UInt64 = 0
+    public internal(set) var roleConflicts: UInt64 = 0
     /// Authenticated requests that were answered with success.
-    package internal(set) var requestsAnswered: UInt64 = 0
+    public internal(set) var requestsAnswered: UInt64 = 0
     /// Error responses that were queued.
-    package internal(set) var requestsRefused: UInt64 = 0
+    public internal(set) var requestsRefused: UInt64 = 0
     /// Error responses over `ICELimits.errorResponsesPerSecond`, or longer than the request.
-    package internal(set) var errorsSuppressed: UInt64 = 0
+    public internal(set) var errorsSuppressed: UInt64 = 0
     /// Success responses that the allowance of an unconfirmed tuple had no room for.
-    package internal(set) var answersWithheld: UInt64 = 0
+    public internal(set) var answersWithheld: UInt64 = 0
     /// Media and DTLS that `ICELiteAgent.authorizeSend` refused.
-    package internal(set) var sendsRefused: UInt64 = 0
+    public internal(set) var sendsRefused: UInt64 = 0
     /// Responses that found `ICELimits.pendingResponses` waiting.
-    package internal(set) var responsesDropped: UInt64 = 0
+    public internal(set) var responsesDropped: UInt64 = 0
     /// Events that found `ICELimits.pendingEvents` waiting.
-    package internal(set) var eventsDropped: UInt64 = 0
+    public internal(set) var eventsDropped: UInt64 = 0
     /// Remote candidates over the limit, of another component, or known already.
-    package internal(set) var candidatesIgnored: UInt64 = 0
+    public internal(set) var candidatesIgnored: UInt64 = 0
     /// Pairs over `ICELimits.pairs`.
-    package internal(set) var pairsIgnored: UInt64 = 0
+    public internal(set) var pairsIgnored: UInt64 = 0
     /// Sends that the system or ICMP refused.
-    package internal(set) var sendFailures: UInt64 = 0
+    public internal(set) var sendFailures: UInt64 = 0
     /// Tuples that made room for a newer one.
-    package internal(set) var tuplesEvicted: UInt64 = 0
+    public internal(set) var tuplesEvicted: UInt64 = 0
     /// Moves of a lite agent's selection to a newer tuple by one check with the nomination it had.
-    package internal(set) var rebindings: UInt64 = 0
+    public internal(set) var rebindings: UInt64 = 0
     /// Restarts whose new generation has been selected.
-    package internal(set) var restarts: UInt64 = 0
+    public internal(set) var restarts: UInt64 = 0
     /// Authenticated requests to a lite agent whose USERNAME ends with none of the peer's ufrags.
-    package internal(set) var foreignUsernames: UInt64 = 0
+    public internal(set) var foreignUsernames: UInt64 = 0
     /// Spans too small for a message.
-    package internal(set) var noRoom: UInt64 = 0
+    public internal(set) var noRoom: UInt64 = 0
 
-    package init() {}
+    public init() {}
 
     /// Messages dropped for `reason`.
-    package internal(set) subscript(reason: ICEDropReason) -> UInt64 {
+    public internal(set) subscript(reason: ICEDropReason) -> UInt64 {
         get { drops.counts[Int(reason.rawValue)] }
         set { drops.counts[Int(reason.rawValue)] = newValue }
     }

@@ -9,7 +9,7 @@
 /// It remembers `ICELimits.rememberedGrants` (4,096) grants. When they all lie within the window the oldest is forgotten
 /// and counted: refusing would let one peer that forges sources shut out all others, and forgetting costs it 4,096
 /// authenticated requests for each further 4 KB at the same destination.
-package struct UnconfirmedDestinations: Sendable {
+public struct UnconfirmedDestinations: Sendable {
     private struct Grant {
         var destination: IPAddress
         var at: Instant
@@ -22,24 +22,24 @@ package struct UnconfirmedDestinations: Sendable {
     private var countByDestination: [IPAddress: Int] = [:]
 
     /// Grants made.
-    package private(set) var granted: UInt64 = 0
+    public private(set) var granted: UInt64 = 0
     /// Times the destination had its grants already.
-    package private(set) var refused: UInt64 = 0
+    public private(set) var refused: UInt64 = 0
     /// Grants forgotten within the window, for want of room.
-    package private(set) var forgotten: UInt64 = 0
+    public private(set) var forgotten: UInt64 = 0
 
     /// An empty table; its memory grows with use, up to about 400 KiB.
-    package init() {}
+    public init() {}
 
     /// Grants that count now or did when `admit` was last called, 0…4,096.
-    package var rememberedCount: Int { count }
+    public var rememberedCount: Int { count }
 
     /// Whether a call may send media and DTLS to an unconfirmed tuple at `ip`; a yes counts as one of its grants.
     ///
     /// Grants are counted, not calls: a call that moves between ports of one address takes one for each.
     /// - Parameter now: not earlier than at the call before.
     /// - Complexity: O(1) amortised.
-    package mutating func admit(_ ip: IPAddress, now: Instant) -> Bool {
+    public mutating func admit(_ ip: IPAddress, now: Instant) -> Bool {
         while count > 0, now - grants[oldest].at >= ICELimits.destinationWindow { removeOldest() }
         let destination = Self.destination(ip)
         guard !ip.unmapped.isLoopback else { return true }

@@ -1,12 +1,12 @@
 extension ICECandidate {
     /// Longest attribute that is read, bytes.
-    package static let maximumTextLength = 1_024
+    public static let maximumTextLength = 1_024
 
     /// Reads `candidate:…` or `a=candidate:…`, with or without a line end (RFC 8839 §5.1). The transport is compared in
     /// any case.
     ///
     /// - Throws: `.skip` for what is well-formed and not for us, `.malformed` for what is neither.
-    package init(parsing text: String) throws(ICECandidateError) {
+    public init(parsing text: String) throws(ICECandidateError) {
         guard text.utf8.count <= Self.maximumTextLength else { throw .malformed(.length) }
         var bytes = Array(text.utf8)[...]
         while let last = bytes.last, last == 0x0D || last == 0x0A || last == 0x20 { bytes.removeLast() }
@@ -91,7 +91,7 @@ extension ICECandidate {
     }
 
     /// The attribute's text, `candidate:…`, without `a=` and line end. Zone ids are never written.
-    package var attribute: String {
+    public var attribute: String {
         var text = "candidate:\(foundation) \(component) udp \(priority) \(Self.text(address.ip)) \(address.port)"
         text += " typ \(kind.rawValue)"
         if let relatedAddress {

@@ -1,14 +1,14 @@
 /// A transport address where an ICE agent may be reached (RFC 8445 §5.1, RFC 8839 §5.1). UDP only.
-package struct ICECandidate: Hashable, Sendable {
+public struct ICECandidate: Hashable, Sendable {
     /// How an address was come by (RFC 8445 §4).
-    package enum Kind: String, Hashable, Sendable, CaseIterable {
+    public enum Kind: String, Hashable, Sendable, CaseIterable {
         case host
         case serverReflexive = "srflx"
         case peerReflexive = "prflx"
         case relayed = "relay"
 
         /// RFC 8445 §5.1.2.2: 126, 110, 100, 0.
-        package var preference: UInt32 {
+        public var preference: UInt32 {
             switch self {
             case .host: 126
             case .peerReflexive: 110
@@ -19,21 +19,21 @@ package struct ICECandidate: Hashable, Sendable {
     }
 
     /// 1…32 ice-chars, the same for candidates of one type, base and server.
-    package var foundation: String
+    public var foundation: String
     /// 1 for RTP and everything bundled on it, 1…256.
-    package var component: UInt16
+    public var component: UInt16
     /// 1…2^31 − 1 by the RFC; any 32 bits from a peer.
-    package var priority: UInt32
+    public var priority: UInt32
     /// The address to send to.
-    package var address: SocketAddress
+    public var address: SocketAddress
     /// The type, `typ` in the attribute.
-    package var kind: Kind
+    public var kind: Kind
     /// The base of a reflexive or relayed candidate: `raddr` and `rport`.
-    package var relatedAddress: SocketAddress?
+    public var relatedAddress: SocketAddress?
     /// The `ufrag` extension: which generation of its owner it belongs to (RFC 8839 §5.1, RFC 8838 §8.2).
-    package var ufrag: String?
+    public var ufrag: String?
 
-    package init(
+    public init(
         foundation: String, component: UInt16 = 1, priority: UInt32, address: SocketAddress, kind: Kind,
         relatedAddress: SocketAddress? = nil, ufrag: String? = nil
     ) {
@@ -49,7 +49,7 @@ package struct ICECandidate: Hashable, Sendable {
     /// A host candidate of component 1.
     ///
     /// - Parameter localPreference: 0…65,535, higher for an address that is liked more.
-    package init(host address: SocketAddress, localPreference: UInt16) {
+    public init(host address: SocketAddress, localPreference: UInt16) {
         self.init(
             foundation: Self.foundation(.host, base: address.ip),
             priority: Self.priority(type: .host, localPreference: localPreference, component: 1), address: address,
@@ -57,7 +57,7 @@ package struct ICECandidate: Hashable, Sendable {
     }
 
     /// RFC 8445 §5.1.2.1: 2^24 × type preference + 2^8 × local preference + 256 − component.
-    package static func priority(type: Kind, localPreference: UInt16, component: UInt16) -> UInt32 {
+    public static func priority(type: Kind, localPreference: UInt16, component: UInt16) -> UInt32 {
         type.preference << 24 | UInt32(localPreference) << 8 | (256 - UInt32(min(max(component, 1), 256)))
     }
 

@@ -1,12 +1,12 @@
 /// Why a candidate attribute was not taken.
-package enum ICECandidateError: Error, Equatable, Sendable {
+public enum ICECandidateError: Error, Equatable, Sendable {
     /// It is well-formed, and nothing for us: go on without it.
     case skip(Skip)
     /// It breaks the grammar of RFC 8839 §5.1.
     case malformed(Field)
 
     /// What there is to skip.
-    package enum Skip: Hashable, Sendable {
+    public enum Skip: Hashable, Sendable {
         /// TCP (RFC 6544), or a transport we have never heard of.
         case transport
         /// A `.local` name (mDNS), which we do not resolve.
@@ -20,7 +20,7 @@ package enum ICECandidateError: Error, Equatable, Sendable {
     }
 
     /// Where the grammar was broken.
-    package enum Field: Hashable, Sendable {
+    public enum Field: Hashable, Sendable {
         case prefix
         case length
         case foundation
@@ -34,7 +34,7 @@ package enum ICECandidateError: Error, Equatable, Sendable {
     }
 
     /// The line was well-formed.
-    package var isSkip: Bool {
+    public var isSkip: Bool {
         if case .skip = self { true } else { false }
     }
 }

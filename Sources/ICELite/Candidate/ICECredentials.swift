@@ -1,9 +1,9 @@
 /// The username fragment and password of one end of an ICE session (RFC 8839 §5.4).
-package struct ICECredentials: Hashable, Sendable {
+public struct ICECredentials: Hashable, Sendable {
     /// 4…256 ice-chars.
-    package let ufrag: String
+    public let ufrag: String
     /// 22…256 ice-chars. A secret: never logged.
-    package let password: String
+    public let password: String
 
     /// Characters of a ufrag of ours: 48 bits.
     static let randomUfragLength = 8
@@ -12,7 +12,7 @@ package struct ICECredentials: Hashable, Sendable {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
     /// Takes what was signalled; nil unless both are ice-chars (ALPHA, DIGIT, "+", "/") of the lengths RFC 8839 allows.
-    package init?(ufrag: String, password: String) {
+    public init?(ufrag: String, password: String) {
         guard Self.isICEText(ufrag, length: 4...256), Self.isICEText(password, length: 22...256) else { return nil }
         self.init(unchecked: ufrag, password)
     }
@@ -23,7 +23,7 @@ package struct ICECredentials: Hashable, Sendable {
     }
 
     /// New credentials: a ufrag of 8 and a password of 24 random ice-chars.
-    package static func random(using randomness: inout Randomness) -> ICECredentials {
+    public static func random(using randomness: inout Randomness) -> ICECredentials {
         ICECredentials(
             unchecked: text(randomUfragLength, using: &randomness), text(randomPasswordLength, using: &randomness))
     }

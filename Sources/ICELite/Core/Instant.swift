@@ -1,5 +1,5 @@
 /// A length of time in nanoseconds. The machines calculate in it; the public API speaks `Duration`.
-@usableFromInline package typealias Nanoseconds = Int64
+public typealias Nanoseconds = Int64
 
 extension Nanoseconds {
     /// `count` microseconds, in nanoseconds.
@@ -30,33 +30,37 @@ extension Duration {
 /// A point on the monotonic clock, in nanoseconds since an epoch that only its source knows.
 ///
 /// No machine reads a clock: the runtime reads it once for each wake-up and hands it down, a simulation makes it up.
-@usableFromInline package struct Instant: Comparable, Hashable, Sendable {
+public struct Instant: Comparable, Hashable, Sendable {
     /// Nanoseconds since the clock's epoch.
-    @usableFromInline package var nanoseconds: Int64
+    public var nanoseconds: Int64
 
     /// Later than every instant that comes: the deadline of a machine that waits for nothing.
-    @inlinable package static var never: Instant { Instant(nanoseconds: .max) }
+    @inlinable public static var never: Instant { Instant(nanoseconds: .max) }
     /// The clock's epoch, where virtual clocks begin.
-    @inlinable package static var zero: Instant { Instant(nanoseconds: 0) }
+    @inlinable public static var zero: Instant { Instant(nanoseconds: 0) }
 
-    @inlinable package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+    /// The point `nanoseconds` after the epoch.
+    @inlinable public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-    @inlinable package static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
+    /// The point `length` after the epoch, for clocks that tell a `Duration`. Clamped to what 64 bits hold.
+    public init(sinceEpoch length: Duration) { self.init(nanoseconds: length.nanoseconds) }
+
+    @inlinable public static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
 
     /// The instant `length` later. Saturates: `never` plus anything is `never`.
-    @inlinable package static func + (instant: Instant, length: Nanoseconds) -> Instant {
+    @inlinable public static func + (instant: Instant, length: Nanoseconds) -> Instant {
         let (sum, overflow) = instant.nanoseconds.addingReportingOverflow(length)
         return Instant(nanoseconds: overflow || instant == .never ? .max : sum)
     }
 
     /// The instant `length` earlier. Saturates as `+` does.
-    @inlinable package static func - (instant: Instant, length: Nanoseconds) -> Instant {
+    @inlinable public static func - (instant: Instant, length: Nanoseconds) -> Instant {
         let (difference, overflow) = instant.nanoseconds.subtractingReportingOverflow(length)
         return Instant(nanoseconds: instant == .never ? .max : (overflow ? (length < 0 ? .max : .min) : difference))
     }
 
     /// The time from `earlier` to `later`, negative if they are the other way round. Saturates.
-    @inlinable package static func - (later: Instant, earlier: Instant) -> Nanoseconds {
+    @inlinable public static func - (later: Instant, earlier: Instant) -> Nanoseconds {
         let (difference, overflow) = later.nanoseconds.subtractingReportingOverflow(earlier.nanoseconds)
         return overflow ? (later.nanoseconds < 0 ? .min : .max) : difference
     }

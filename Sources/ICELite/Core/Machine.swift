@@ -3,7 +3,7 @@
 /// A machine opens no socket, reads no clock and draws no random number that was not handed in. Its owner gives it **one
 /// input**, then **drains** `pollTransmit` and `pollEvent` until both return nil, then waits until `nextDeadline` or the
 /// next input, whichever comes first. After the drain the deadline lies ahead of `now`.
-package protocol Machine: ~Copyable {
+public protocol Machine: ~Copyable {
     associatedtype Event: Sendable
 
     /// When `handleTimeout` wants to be called; `.never` when the machine waits for nothing.
@@ -20,26 +20,26 @@ package protocol Machine: ~Copyable {
 }
 
 /// Where a datagram goes that `pollTransmit` wrote.
-package struct Transmit: Hashable, Sendable {
+public struct Transmit: Hashable, Sendable {
     /// Local address to send from and remote address to send to.
-    package var path: NetworkPath
+    public var path: NetworkPath
     /// Bytes that were written.
-    package var byteCount: Int
+    public var byteCount: Int
 
-    package init(path: NetworkPath, byteCount: Int) {
+    public init(path: NetworkPath, byteCount: Int) {
         self.path = path
         self.byteCount = byteCount
     }
 }
 
 /// A local and a remote transport address: what the field calls a 5-tuple, less the protocol, which is UDP.
-package struct NetworkPath: Hashable, Sendable {
+public struct NetworkPath: Hashable, Sendable {
     /// The address of our socket, as the candidate names it (never the wildcard).
-    package var local: SocketAddress
+    public var local: SocketAddress
     /// The peer's address.
-    package var remote: SocketAddress
+    public var remote: SocketAddress
 
-    package init(local: SocketAddress, remote: SocketAddress) {
+    public init(local: SocketAddress, remote: SocketAddress) {
         self.local = local
         self.remote = remote
     }

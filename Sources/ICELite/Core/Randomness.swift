@@ -1,7 +1,7 @@
 /// The source of random numbers that is handed to a machine: the system's in a call, a seeded one in a simulation.
 ///
 /// One concrete type, so that no machine is generic over its generator.
-package struct Randomness: RandomNumberGenerator, Sendable {
+public struct Randomness: RandomNumberGenerator, Sendable {
     private enum Source: Sendable {
         case system
         case seeded(UInt64)
@@ -10,14 +10,14 @@ package struct Randomness: RandomNumberGenerator, Sendable {
     private var source: Source
 
     /// The operating system's generator: fit for keys and passwords.
-    package static var system: Randomness { Randomness(source: .system) }
+    public static var system: Randomness { Randomness(source: .system) }
 
     /// A splitmix64 stream that begins at `seed`. Reproducible, and never fit for a secret.
-    package static func seeded(_ seed: UInt64) -> Randomness { Randomness(source: .seeded(seed)) }
+    public static func seeded(_ seed: UInt64) -> Randomness { Randomness(source: .seeded(seed)) }
 
     private init(source: Source) { self.source = source }
 
-    package mutating func next() -> UInt64 {
+    public mutating func next() -> UInt64 {
         switch source {
         case .system:
             var generator = SystemRandomNumberGenerator()

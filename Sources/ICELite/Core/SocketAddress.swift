@@ -9,9 +9,9 @@ public struct IPAddress: Hashable, Sendable {
     /// Which version of IP this is an address of.
     public let family: Family
     /// The first 8 bytes of an IPv6 address as a big-endian number; 0 for IPv4.
-    package let high: UInt64
+    public let high: UInt64
     /// The last 8 bytes of an IPv6 address, or the IPv4 address in the low 32 bits.
-    package let low: UInt64
+    public let low: UInt64
     /// RFC 4007 zone: the interface index of a link-local IPv6 address, 0 for every other.
     public let zone: UInt32
 

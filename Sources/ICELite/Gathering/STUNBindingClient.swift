@@ -4,32 +4,32 @@
 /// It shares its socket with checks, DTLS and SRTP: the owner hands it the STUN responses whose transaction it
 /// `handles`. An answer counts only when it comes from the very server that was asked, to the socket that asked.
 /// ALTERNATE-SERVER is not followed: without credentials anybody could send us anywhere (RFC 8489 §10).
-package struct STUNBindingClient: Machine {
+public struct STUNBindingClient: Machine {
     /// What became of the request; told once.
-    package enum Event: Hashable, Sendable {
+    public enum Event: Hashable, Sendable {
         /// The server sees the socket at this address: a server-reflexive candidate, unless it is our own.
         case mapped(SocketAddress)
         case failed(STUNBindingFailure)
     }
 
     /// What was sent and what came back.
-    package struct Counters: Hashable, Sendable {
+    public struct Counters: Hashable, Sendable {
         /// Requests sent, repeats included.
-        package internal(set) var requestsSent: UInt64 = 0
+        public internal(set) var requestsSent: UInt64 = 0
         /// Answers with a transaction of ours that were no answer: forged, bent, or from elsewhere.
-        package internal(set) var responsesDropped: UInt64 = 0
+        public internal(set) var responsesDropped: UInt64 = 0
         /// Errors of the 500s, which end nothing (RFC 8489 §6.3.4).
-        package internal(set) var serverErrors: UInt64 = 0
+        public internal(set) var serverErrors: UInt64 = 0
         /// Spans too small for the request.
-        package internal(set) var noRoom: UInt64 = 0
+        public internal(set) var noRoom: UInt64 = 0
     }
 
     /// Bytes of the request: header and FINGERPRINT.
     static let requestSize = STUNMessage.headerSize + 8
 
     /// Our socket and the server.
-    package let path: NetworkPath
-    package private(set) var counters = Counters()
+    public let path: NetworkPath
+    public private(set) var counters = Counters()
     private let timing: STUNBindingTiming
     private let sendsFingerprint: Bool
     private var randomness: Randomness
@@ -41,7 +41,7 @@ package struct STUNBindingClient: Machine {
     private var lastServerError: UInt16?
     private var event: Event?
     /// The event has been decided: nothing is sent or taken any more.
-    package private(set) var isFinished = false
+    public private(set) var isFinished = false
 
     /// Makes a client whose first request is due at `start`.
     ///
@@ -50,7 +50,7 @@ package struct STUNBindingClient: Machine {
     ///   - start: later for the second and third server, so that requests keep ICE's pace (RFC 8445 §14.1).
     ///   - sendsFingerprint: leave it out only for servers that choke on it; an answer needs none either way.
     ///   - randomness: for the transaction id.
-    package init(
+    public init(
         path: NetworkPath, startingAt start: Instant, sendsFingerprint: Bool = true, randomness: Randomness,
         timing: STUNBindingTiming = STUNBindingTiming()
     ) {
@@ -64,12 +64,12 @@ package struct STUNBindingClient: Machine {
     }
 
     /// Whether a response with this transaction id is for this client; false once finished.
-    package func handles(_ id: STUNTransactionID) -> Bool { !isFinished && id == transactionID }
+    public func handles(_ id: STUNTransactionID) -> Bool { !isFinished && id == transactionID }
 
     /// Takes one STUN datagram that came on `path`.
     ///
     /// - Returns: `.accepted` for the server's answer, else why nothing changed but a counter.
-    package mutating func handle(_ bytes: borrowing RawSpan, path: NetworkPath, now: Instant) -> ICEVerdict {
+    public mutating func handle(_ bytes: borrowing RawSpan, path: NetworkPath, now: Instant) -> ICEVerdict {
         handleTimeout(now: now)
         guard !isFinished else { return .dropped(.ended) }
         do throws(STUNError) {
@@ -124,7 +124,7 @@ package struct STUNBindingClient: Machine {
     }
 
     /// Ends without an event: the gathering is over, or the socket has gone.
-    package mutating func cancel() {
+    public mutating func cancel() {
         isFinished = true
         sendAt = .never
     }
@@ -132,14 +132,14 @@ package struct STUNBindingClient: Machine {
     // MARK: - Machine
 
     /// The next request or the end of the time; `.never` once finished.
-    package var nextDeadline: Instant { isFinished ? .never : min(sendAt, giveUpAt) }
+    public var nextDeadline: Instant { isFinished ? .never : min(sendAt, giveUpAt) }
 
-    package mutating func handleTimeout(now: Instant) {
+    public mutating func handleTimeout(now: Instant) {
         guard !isFinished, now >= giveUpAt else { return }
         finish(.failed(lastServerError.map { .refused($0) } ?? .timedOut))
     }
 
-    package mutating func pollTransmit(into out: inout OutputRawSpan, now: Instant) -> Transmit? {
+    public mutating func pollTransmit(into out: inout OutputRawSpan, now: Instant) -> Transmit? {
         guard !isFinished, now >= sendAt, now < giveUpAt else { return nil }
         guard out.freeCapacity >= Self.requestSize else {
             counters.noRoom += 1
@@ -162,11 +162,11 @@ package struct STUNBindingClient: Machine {
         return Transmit(path: path, byteCount: out.byteCount - start)
     }
 
-    package mutating func pollEvent() -> Event? { event.take() }
+    public mutating func pollEvent() -> Event? { event.take() }
 }
 
 /// Why a server told no address.
-package enum STUNBindingFailure: Error, Hashable, Sendable {
+public enum STUNBindingFailure: Error, Hashable, Sendable {
     /// Every request went unanswered.
     case timedOut
     /// The server answered with this error code, 300…699. 300, try alternate, is one like the others.
@@ -176,16 +176,16 @@ package enum STUNBindingFailure: Error, Hashable, Sendable {
 }
 
 /// How a Binding request to a server is repeated (RFC 8489 §6.2.1).
-package struct STUNBindingTiming: Hashable, Sendable {
+public struct STUNBindingTiming: Hashable, Sendable {
     /// First interval; each further one is twice as long. RFC 8489 asks for 500 ms; a call that is being set up has not
     /// that long, and a request has 28 bytes.
-    package var initialRetransmission: Nanoseconds = .milliseconds(250)
+    public var initialRetransmission: Nanoseconds = .milliseconds(250)
     /// Requests in all: Rc.
-    package var tries = 7
+    public var tries = 7
     /// From the first request to giving up. By default Rc's 63 intervals and Rm, 16 more: 19.75 s.
-    package var total: Nanoseconds = 79 * .milliseconds(250)
+    public var total: Nanoseconds = 79 * .milliseconds(250)
 
-    package init() {}
+    public init() {}
 
     /// The interval after the `count`th request, 1 or more; the doubling ends at 2^10.
     func interval(after count: Int) -> Nanoseconds { initialRetransmission &* (1 << min(10, max(0, count - 1))) }

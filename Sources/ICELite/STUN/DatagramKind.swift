@@ -1,5 +1,5 @@
 /// What a datagram on a media socket is, by its first byte (RFC 7983 §7) and the least length of its kind.
-package enum DatagramKind: Hashable, Sendable {
+public enum DatagramKind: Hashable, Sendable {
     /// 0…3: STUN, 20 bytes or more.
     case stun
     /// 20…63: a DTLS record, 13 bytes or more.
@@ -10,7 +10,7 @@ package enum DatagramKind: Hashable, Sendable {
     case other
 
     /// Tells `bytes` apart. Nothing else of it is looked at. Does not allocate.
-    package init(of bytes: borrowing RawSpan) {
+    public init(of bytes: borrowing RawSpan) {
         let count = bytes.byteCount
         guard count > 0 else {
             self = .other

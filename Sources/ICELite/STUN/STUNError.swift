@@ -1,5 +1,5 @@
 /// Why bytes are no STUN message, or why one could not be written.
-package enum STUNError: Error, Equatable, Sendable {
+public enum STUNError: Error, Equatable, Sendable {
     /// Shorter than the 20-byte header, or longer than `STUNMessage.maximumSize`.
     case badSize(Int)
     /// The first two bits are not 0, or the magic cookie is missing (RFC 8489 §5).

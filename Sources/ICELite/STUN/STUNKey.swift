@@ -3,18 +3,18 @@ internal import COpenSSL
 /// The key of a message's HMAC, kept as its two hashed pads (RFC 2104 §4): a check costs no key set-up and no allocation.
 ///
 /// Copies share one set of pads, wiped when the last copy goes. Making one allocates; using it does not.
-package struct STUNKey: Sendable {
+public struct STUNKey: Sendable {
     /// nil for an empty key, which verifies nothing.
     private let pads: HMACPads?
 
     /// Short-term credentials: the password itself (RFC 8489 §9.1.1). ICE passwords are ASCII: SASLprep changes
     /// nothing.
-    package init(password: String) { self.init(bytes: Array(password.utf8)) }
+    public init(password: String) { self.init(bytes: Array(password.utf8)) }
 
     /// Long-term credentials: MD5 of `username:realm:password` (RFC 8489 §9.2.2).
     ///
     /// - Parameter password: after OpaqueString/SASLprep preparation, which is the caller's.
-    package init(username: String, realm: String, password: String) {
+    public init(username: String, realm: String, password: String) {
         let text = Array("\(username):\(realm):\(password)".utf8)
         var digest = [UInt8](repeating: 0, count: 16)
         var count: UInt32 = 0
@@ -24,7 +24,7 @@ package struct STUNKey: Sendable {
     }
 
     /// The key `bytes`; an empty one verifies nothing.
-    package init(bytes: [UInt8]) { pads = HMACPads(key: bytes) }
+    public init(bytes: [UInt8]) { pads = HMACPads(key: bytes) }
 
     /// The HMAC of the `count` first bytes of `message`, whose header length counts as `length` (RFC 8489 §14.5).
     ///
@@ -59,14 +59,14 @@ extension STUNKey: Hashable {
         pads?.digest(.sha256, head: 0, rest: RawSpan())
     }
 
-    package static func == (left: STUNKey, right: STUNKey) -> Bool {
+    public static func == (left: STUNKey, right: STUNKey) -> Bool {
         guard let ours = left.digestOfNothing, let theirs = right.digestOfNothing else {
             return left.pads == nil && right.pads == nil
         }
         return equal(ours, theirs.span.bytes, 0..<32)
     }
 
-    package func hash(into hasher: inout Hasher) {
+    public func hash(into hasher: inout Hasher) {
         guard let digest = digestOfNothing else { return }
         hasher.combine(digest.span.bytes.bigEndian(at: 0, as: UInt64.self))
     }

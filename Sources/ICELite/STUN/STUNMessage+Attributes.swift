@@ -86,47 +86,47 @@ extension STUNMessage {
     // MARK: - Text attributes
 
     /// USERNAME's bytes; empty when absent (`hasUsername` tells).
-    package var username: RawSpan {
+    public var username: RawSpan {
         @_lifetime(copy self)
         get { bytes.extracting(usernameRange ?? 0..<0) }
     }
     /// REALM's bytes; empty when absent.
-    package var realm: RawSpan {
+    public var realm: RawSpan {
         @_lifetime(copy self)
         get { bytes.extracting(realmRange ?? 0..<0) }
     }
     /// NONCE's bytes; empty when absent.
-    package var nonce: RawSpan {
+    public var nonce: RawSpan {
         @_lifetime(copy self)
         get { bytes.extracting(nonceRange ?? 0..<0) }
     }
     /// SOFTWARE's bytes; empty when absent.
-    package var software: RawSpan {
+    public var software: RawSpan {
         @_lifetime(copy self)
         get { bytes.extracting(softwareRange ?? 0..<0) }
     }
     /// UNKNOWN-ATTRIBUTES: big-endian 16-bit types; empty when absent.
-    package var unknownAttributes: RawSpan {
+    public var unknownAttributes: RawSpan {
         @_lifetime(copy self)
         get { bytes.extracting(unknownAttributesRange ?? 0..<0) }
     }
     /// USERNAME is there.
-    package var hasUsername: Bool { usernameRange != nil }
+    public var hasUsername: Bool { usernameRange != nil }
 
     // MARK: - Authenticity
 
     /// MESSAGE-INTEGRITY or MESSAGE-INTEGRITY-SHA256 is there.
-    package var hasIntegrity: Bool { integrityOffset != nil || integritySHA256Range != nil }
+    public var hasIntegrity: Bool { integrityOffset != nil || integritySHA256Range != nil }
     /// FINGERPRINT is there.
-    package var hasFingerprint: Bool { fingerprintOffset != nil }
+    public var hasFingerprint: Bool { fingerprintOffset != nil }
 
     /// Which HMAC to answer with: SHA-1 unless the message carries SHA-256 alone.
-    package var integrity: STUNIntegrity {
+    public var integrity: STUNIntegrity {
         integrityOffset != nil ? .sha1 : integritySHA256Range != nil ? .sha256 : .none
     }
 
     /// FINGERPRINT is right, or absent (RFC 8489 §14.7). Does not allocate.
-    package var hasValidFingerprint: Bool {
+    public var hasValidFingerprint: Bool {
         guard let fingerprintOffset else { return true }
         return STUNChecksum.fingerprint(of: bytes, in: 0..<fingerprintOffset)
             == bytes.bigEndian(at: fingerprintOffset + 4, as: UInt32.self)
@@ -135,7 +135,7 @@ extension STUNMessage {
     /// The integrity attribute is there and was made with `key`, compared in constant time (RFC 8489 §14.5–14.6).
     ///
     /// When both are there MESSAGE-INTEGRITY decides.
-    package func verifies(with key: STUNKey) -> Bool {
+    public func verifies(with key: STUNKey) -> Bool {
         if let integrityOffset {
             return matches(key, .sha1, value: (integrityOffset + 4)..<(integrityOffset + 24))
         }
@@ -153,7 +153,7 @@ extension STUNMessage {
 
     /// USERNAME is `local:remote`, as a request to us has it (RFC 8445 §7.2.2); with `remote` nil only the first half
     /// counts.
-    package func isAddressed(to local: [UInt8], from remote: [UInt8]?) -> Bool {
+    public func isAddressed(to local: [UInt8], from remote: [UInt8]?) -> Bool {
         guard let range = usernameRange, range.count > local.count else { return false }
         let colon = range.lowerBound + local.count
         guard bytes.bigEndian(at: colon, as: UInt8.self) == UInt8(ascii: ":"),

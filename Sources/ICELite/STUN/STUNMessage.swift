@@ -8,23 +8,23 @@
 ///
 /// Of an attribute that comes twice the first counts. Attributes behind MESSAGE-INTEGRITY are not covered by it and are
 /// ignored, except MESSAGE-INTEGRITY-SHA256 and FINGERPRINT (RFC 8489 §14.5).
-package struct STUNMessage: ~Escapable {
+public struct STUNMessage: ~Escapable {
     /// Bytes of the header.
-    package static let headerSize = 20
+    public static let headerSize = 20
     /// The fixed value in bytes 4…7.
-    package static let magicCookie: UInt32 = 0x2112_A442
+    public static let magicCookie: UInt32 = 0x2112_A442
     /// The Binding method, the only one ICE uses.
-    package static let binding: UInt16 = 0x001
+    public static let binding: UInt16 = 0x001
     /// Longest message that is looked at, bytes.
-    package static let maximumSize = 2_048
+    public static let maximumSize = 2_048
 
     let bytes: RawSpan
     /// Request, indication, success or error.
-    package let messageClass: STUNClass
+    public let messageClass: STUNClass
     /// The 12-bit method.
-    package let method: UInt16
+    public let method: UInt16
     /// The id that ties a response to its request.
-    package let transactionID: STUNTransactionID
+    public let transactionID: STUNTransactionID
 
     var usernameRange: Range<Int>?
     var realmRange: Range<Int>?
@@ -37,29 +37,29 @@ package struct STUNMessage: ~Escapable {
     var fingerprintOffset: Int?
 
     /// PRIORITY (RFC 8445 §7.1.1).
-    package internal(set) var priority: UInt32?
+    public internal(set) var priority: UInt32?
     /// USE-CANDIDATE is there.
-    package internal(set) var useCandidate = false
+    public internal(set) var useCandidate = false
     /// ICE-CONTROLLED: the peer says it is controlled; its tie-breaker.
-    package internal(set) var iceControlled: UInt64?
+    public internal(set) var iceControlled: UInt64?
     /// ICE-CONTROLLING: the peer says it is controlling; its tie-breaker.
-    package internal(set) var iceControlling: UInt64?
+    public internal(set) var iceControlling: UInt64?
     /// NOMINATION's counter.
-    package internal(set) var nomination: UInt32?
+    public internal(set) var nomination: UInt32?
     /// Our token attribute: 0 in a request is the offer to echo one.
-    package internal(set) var routabilityToken: UInt64?
+    public internal(set) var routabilityToken: UInt64?
     /// ERROR-CODE, 300…699.
-    package internal(set) var errorCode: UInt16?
+    public internal(set) var errorCode: UInt16?
     /// XOR-MAPPED-ADDRESS, decoded.
-    package internal(set) var xorMappedAddress: SocketAddress?
+    public internal(set) var xorMappedAddress: SocketAddress?
     /// MAPPED-ADDRESS.
-    package internal(set) var mappedAddress: SocketAddress?
+    public internal(set) var mappedAddress: SocketAddress?
     /// Comprehension-required attributes that we do not know.
-    package internal(set) var unknown = STUNUnknownAttributes()
+    public internal(set) var unknown = STUNUnknownAttributes()
 
     /// The first byte and the cookie say STUN: what a demultiplexer asks (RFC 7983 §7, RFC 8489 §6.3). Does not
     /// allocate.
-    package static func isSTUN(_ bytes: borrowing RawSpan) -> Bool {
+    public static func isSTUN(_ bytes: borrowing RawSpan) -> Bool {
         bytes.byteCount >= headerSize && bytes.bigEndian(at: 0, as: UInt8.self) < 4
             && bytes.bigEndian(at: 4, as: UInt32.self) == magicCookie
     }
@@ -68,7 +68,7 @@ package struct STUNMessage: ~Escapable {
     ///
     /// - Throws: `STUNError` when the datagram is not exactly one well-formed STUN message.
     @_lifetime(copy bytes)
-    package init(parsing bytes: borrowing RawSpan) throws(STUNError) {
+    public init(parsing bytes: borrowing RawSpan) throws(STUNError) {
         let size = bytes.byteCount
         guard size >= Self.headerSize, size <= Self.maximumSize else { throw .badSize(size) }
         let type = bytes.bigEndian(at: 0, as: UInt16.self)

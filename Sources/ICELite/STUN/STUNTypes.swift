@@ -1,5 +1,5 @@
 /// The two class bits of a STUN message type (RFC 8489 §5).
-package enum STUNClass: UInt8, Hashable, Sendable {
+public enum STUNClass: UInt8, Hashable, Sendable {
     case request = 0
     case indication = 1
     case success = 2
@@ -7,25 +7,25 @@ package enum STUNClass: UInt8, Hashable, Sendable {
 }
 
 /// The 96-bit transaction id of a STUN message.
-package struct STUNTransactionID: Hashable, Sendable {
+public struct STUNTransactionID: Hashable, Sendable {
     /// The first 8 bytes, big-endian.
-    package let high: UInt64
+    public let high: UInt64
     /// The last 4 bytes, big-endian.
-    package let low: UInt32
+    public let low: UInt32
 
-    package init(high: UInt64, low: UInt32) {
+    public init(high: UInt64, low: UInt32) {
         self.high = high
         self.low = low
     }
 
     /// A random transaction id (RFC 8489 §5: uniformly and randomly chosen).
-    package static func random(using randomness: inout Randomness) -> STUNTransactionID {
+    public static func random(using randomness: inout Randomness) -> STUNTransactionID {
         STUNTransactionID(high: randomness.next(), low: UInt32(truncatingIfNeeded: randomness.next()))
     }
 }
 
 /// The attributes this package reads or writes; types below 0x8000 are comprehension-required (RFC 8489 §14).
-package enum STUNAttributeType: UInt16, Hashable, Sendable, CaseIterable {
+public enum STUNAttributeType: UInt16, Hashable, Sendable, CaseIterable {
     case mappedAddress = 0x0001
     case username = 0x0006
     case messageIntegrity = 0x0008
@@ -52,7 +52,7 @@ package enum STUNAttributeType: UInt16, Hashable, Sendable, CaseIterable {
 }
 
 /// The error codes of ICE's Binding responses, with their reason phrases.
-package enum STUNErrorCode: UInt16, Hashable, Sendable {
+public enum STUNErrorCode: UInt16, Hashable, Sendable {
     case badRequest = 400
     case unauthenticated = 401
     case unknownAttribute = 420
@@ -60,7 +60,7 @@ package enum STUNErrorCode: UInt16, Hashable, Sendable {
     case roleConflict = 487
 
     /// The recommended reason phrase (RFC 8489 §14.8).
-    package var reason: StaticString {
+    public var reason: StaticString {
         switch self {
         case .badRequest: "Bad Request"
         case .unauthenticated: "Unauthenticated"
@@ -71,7 +71,7 @@ package enum STUNErrorCode: UInt16, Hashable, Sendable {
 }
 
 /// Which HMAC protects a message.
-package enum STUNIntegrity: Hashable, Sendable {
+public enum STUNIntegrity: Hashable, Sendable {
     /// No integrity attribute: an error to a peer whose key we do not know.
     case none
     /// MESSAGE-INTEGRITY, HMAC-SHA1 (RFC 8489 §14.5).
@@ -81,25 +81,25 @@ package enum STUNIntegrity: Hashable, Sendable {
 }
 
 /// The comprehension-required attributes of a request that we do not know: the first four, for UNKNOWN-ATTRIBUTES.
-package struct STUNUnknownAttributes: Hashable, Sendable {
+public struct STUNUnknownAttributes: Hashable, Sendable {
     /// How many types are kept of one message.
-    package static let capacity = 4
+    public static let capacity = 4
     /// Types kept, 0…4.
-    package private(set) var count = 0
+    public private(set) var count = 0
     private var packed: UInt64 = 0
 
-    package init() {}
+    public init() {}
 
     /// No unknown attribute was met.
-    package var isEmpty: Bool { count == 0 }
+    public var isEmpty: Bool { count == 0 }
 
     /// Keeps `type`, unless four are kept.
-    package mutating func insert(_ type: UInt16) {
+    public mutating func insert(_ type: UInt16) {
         guard count < Self.capacity else { return }
         packed |= UInt64(type) << UInt64(16 * count)
         count += 1
     }
 
     /// The type at `index`, 0..<count.
-    package subscript(index: Int) -> UInt16 { UInt16(truncatingIfNeeded: packed >> UInt64(16 * index)) }
+    public subscript(index: Int) -> UInt16 { UInt16(truncatingIfNeeded: packed >> UInt64(16 * index)) }
 }

@@ -1,16 +1,16 @@
 /// A ufrag of at most 32 bytes, inline: the key of the endpoint's routing table.
-package struct STUNUsernameFragment: Hashable, Sendable, CustomStringConvertible {
+public struct STUNUsernameFragment: Hashable, Sendable, CustomStringConvertible {
     /// Longest ufrag that fits, bytes. Ours have 8.
-    package static let capacity = 32
+    public static let capacity = 32
 
     private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
     /// Bytes there are, 0…32.
-    package private(set) var count = 0
+    public private(set) var count = 0
 
     private init() {}
 
     /// The ufrag `text`; nil when it is longer than 32 bytes of UTF-8.
-    package init?(_ text: String) {
+    public init?(_ text: String) {
         for byte in text.utf8 { guard append(byte) else { return nil } }
     }
 
@@ -31,9 +31,9 @@ package struct STUNUsernameFragment: Hashable, Sendable, CustomStringConvertible
         return true
     }
 
-    package static func == (left: Self, right: Self) -> Bool { left.count == right.count && left.words == right.words }
+    public static func == (left: Self, right: Self) -> Bool { left.count == right.count && left.words == right.words }
 
-    package func hash(into hasher: inout Hasher) {
+    public func hash(into hasher: inout Hasher) {
         hasher.combine(words.0)
         hasher.combine(words.1)
         hasher.combine(words.2)
@@ -42,7 +42,7 @@ package struct STUNUsernameFragment: Hashable, Sendable, CustomStringConvertible
     }
 
     /// The ufrag as text. Allocates.
-    package var description: String {
+    public var description: String {
         let all = [words.0, words.1, words.2, words.3]
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: all[$0 / 8] >> UInt64(8 * ($0 % 8))) }
         return String(decoding: bytes, as: UTF8.self)
@@ -53,7 +53,7 @@ package struct STUNUsernameFragment: Hashable, Sendable, CustomStringConvertible
 ///
 /// For routing on a port that many calls share. Nil for anything but a well-formed Binding request with a USERNAME
 /// whose first half has 1…32 bytes. Does not allocate.
-package func stunUsernameFragment(of bytes: borrowing RawSpan) -> STUNUsernameFragment? {
+public func stunUsernameFragment(of bytes: borrowing RawSpan) -> STUNUsernameFragment? {
     guard STUNMessage.isSTUN(bytes), bytes.bigEndian(at: 0, as: UInt16.self) == 0x0001 else { return nil }
     var offset = STUNMessage.headerSize
     let end = min(bytes.byteCount, STUNMessage.maximumSize)

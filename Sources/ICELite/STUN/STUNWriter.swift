@@ -1,12 +1,12 @@
 /// Writes one STUN message into a caller's span, attribute by attribute; the header's length is always right.
 ///
 /// Each call throws `STUNError.noRoom`, with the span unchanged, when the attribute does not fit. Does not allocate.
-package struct STUNWriter {
+public struct STUNWriter {
     private let start: Int
     private let transactionID: STUNTransactionID
 
     /// Writes the header of a message without attributes.
-    package init(
+    public init(
         _ messageClass: STUNClass, method: UInt16 = STUNMessage.binding, transactionID: STUNTransactionID,
         into out: inout OutputRawSpan
     ) throws(STUNError) {
@@ -47,14 +47,14 @@ package struct STUNWriter {
     }
 
     /// Appends an attribute of bytes: SOFTWARE, REALM, NONCE, USERNAME.
-    package func append(_ type: STUNAttributeType, _ value: [UInt8], into out: inout OutputRawSpan) throws(STUNError) {
+    public func append(_ type: STUNAttributeType, _ value: [UInt8], into out: inout OutputRawSpan) throws(STUNError) {
         try open(type, length: value.count, into: &out)
         for byte in value { out.append(byte, as: UInt8.self) }
         pad(value.count, into: &out)
     }
 
     /// Appends USERNAME `first:second` (RFC 8445 §7.2.2: the receiver's ufrag first).
-    package func append(username first: [UInt8], _ second: [UInt8], into out: inout OutputRawSpan) throws(STUNError) {
+    public func append(username first: [UInt8], _ second: [UInt8], into out: inout OutputRawSpan) throws(STUNError) {
         let length = first.count + 1 + second.count
         try open(.username, length: length, into: &out)
         for byte in first { out.append(byte, as: UInt8.self) }
@@ -64,24 +64,24 @@ package struct STUNWriter {
     }
 
     /// Appends an attribute without value: USE-CANDIDATE.
-    package func append(flag type: STUNAttributeType, into out: inout OutputRawSpan) throws(STUNError) {
+    public func append(flag type: STUNAttributeType, into out: inout OutputRawSpan) throws(STUNError) {
         try open(type, length: 0, into: &out)
     }
 
     /// Appends a 32-bit attribute: PRIORITY, NOMINATION.
-    package func append(_ type: STUNAttributeType, _ value: UInt32, into out: inout OutputRawSpan) throws(STUNError) {
+    public func append(_ type: STUNAttributeType, _ value: UInt32, into out: inout OutputRawSpan) throws(STUNError) {
         try open(type, length: 4, into: &out)
         out.append(value.bigEndian, as: UInt32.self)
     }
 
     /// Appends a 64-bit attribute: a tie-breaker, our token.
-    package func append(_ type: STUNAttributeType, _ value: UInt64, into out: inout OutputRawSpan) throws(STUNError) {
+    public func append(_ type: STUNAttributeType, _ value: UInt64, into out: inout OutputRawSpan) throws(STUNError) {
         try open(type, length: 8, into: &out)
         out.append(value.bigEndian, as: UInt64.self)
     }
 
     /// Appends XOR-MAPPED-ADDRESS (RFC 8489 §14.2), or MAPPED-ADDRESS. An IPv4-mapped IPv6 address is written as IPv4.
-    package func append(
+    public func append(
         address: SocketAddress, isXORed: Bool = true, into out: inout OutputRawSpan
     )
         throws(STUNError)
@@ -103,7 +103,7 @@ package struct STUNWriter {
     }
 
     /// Appends ERROR-CODE with its recommended reason phrase (RFC 8489 §14.8).
-    package func append(error: STUNErrorCode, into out: inout OutputRawSpan) throws(STUNError) {
+    public func append(error: STUNErrorCode, into out: inout OutputRawSpan) throws(STUNError) {
         let length = 4 + error.reason.utf8CodeUnitCount
         try open(.errorCode, length: length, into: &out)
         out.append(UInt16(0), as: UInt16.self)
@@ -116,14 +116,14 @@ package struct STUNWriter {
     }
 
     /// Appends UNKNOWN-ATTRIBUTES (RFC 8489 §14.13).
-    package func append(unknown: STUNUnknownAttributes, into out: inout OutputRawSpan) throws(STUNError) {
+    public func append(unknown: STUNUnknownAttributes, into out: inout OutputRawSpan) throws(STUNError) {
         try open(.unknownAttributes, length: 2 * unknown.count, into: &out)
         for index in 0..<unknown.count { out.append(unknown[index].bigEndian, as: UInt16.self) }
         pad(2 * unknown.count, into: &out)
     }
 
     /// Appends MESSAGE-INTEGRITY or MESSAGE-INTEGRITY-SHA256 over what has been written; nothing for `.none`.
-    package func append(_ integrity: STUNIntegrity, key: STUNKey, into out: inout OutputRawSpan) throws(STUNError) {
+    public func append(_ integrity: STUNIntegrity, key: STUNKey, into out: inout OutputRawSpan) throws(STUNError) {
         guard integrity != .none else { return }
         let size = integrity == .sha1 ? 20 : 32
         let written = out.byteCount - start
@@ -137,7 +137,7 @@ package struct STUNWriter {
     }
 
     /// Appends FINGERPRINT: the last attribute (RFC 8489 §14.7).
-    package func appendFingerprint(into out: inout OutputRawSpan) throws(STUNError) {
+    public func appendFingerprint(into out: inout OutputRawSpan) throws(STUNError) {
         let end = out.byteCount
         try open(.fingerprint, length: 4, into: &out)
         let value = STUNChecksum.fingerprint(of: out.bytes, in: start..<end)
