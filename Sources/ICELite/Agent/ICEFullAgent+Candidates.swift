@@ -101,7 +101,10 @@ extension ICEFullAgent {
     /// Adds a candidate as its attribute, `candidate:…`. What is not for us (`.local` names, TCP, what breaks the
     /// grammar) is counted in `candidateCounters` and nothing else.
     ///
-    /// - Parameter ufrag: of the message it came in; one in the attribute goes first.
+    /// - Parameters:
+    ///   - attribute: with or without `a=` and line end.
+    ///   - ufrag: of the message it came in; one in the attribute goes first.
+    ///   - now: the time of the call.
     public mutating func addRemoteCandidate(attribute: String, ufrag: String? = nil, now: Instant) {
         do throws(ICECandidateError) {
             var candidate = try ICECandidate(parsing: attribute)

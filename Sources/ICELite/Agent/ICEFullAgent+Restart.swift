@@ -5,8 +5,10 @@ extension ICEFullAgent {
     /// a restart has new ones (RFC 8839 §4.4.1.1). Towards a lite peer we control, whoever offered (RFC 8445 §6.1.1).
     ///
     /// - Parameters:
+    ///   - credentials: the peer's, as its description carries them.
     ///   - isLite: the description has `a=ice-lite`: no more candidates than it names will come.
     ///   - supportsRenomination: the peer is of our kind: NOMINATION and the routability token are sent.
+    ///   - now: the time of the call.
     public mutating func setRemote(
         credentials: ICECredentials, isLite: Bool, supportsRenomination: Bool, now: Instant
     ) {
@@ -33,12 +35,15 @@ extension ICEFullAgent {
     /// Begins a restart beside the generation in use (RFC 8445 §2.4, §9), by our wish or because the peer offers one.
     ///
     /// Signal `credentials` with all of `localCandidates` and `serverReflexiveCandidates`; the peer's half comes by
-    /// `setRemote`. Media goes on over the pair selected so far, whose consent is kept, until the new generation has a
+    /// `setRemote`, and its candidates are added anew. Media goes on over the pair selected so far, whose consent is kept, until the new generation has a
     /// pair (`.restarted`). The older one's checks are answered for `ICETiming.retirement` after that. There is one
     /// outstanding restart: a second one takes its place. The roles stay (RFC 8445 §6.1.1).
     ///
-    /// - Parameter isAnswer: the peer asked for the restart. Our checks then wait for its first one, at most
-    ///   `ICETiming.restartAnswerHold`: some browsers never recover from a check that overtakes the answer.
+    /// - Parameters:
+    ///   - credentials: new ones of ours, with a ufrag that is in no use.
+    ///   - isAnswer: the peer asked for the restart. Our checks then wait for its first one, at most
+    ///     `ICETiming.restartAnswerHold`: some browsers never recover from a check that overtakes the answer.
+    ///   - now: the time of the call.
     public mutating func restart(credentials: ICECredentials, isAnswer: Bool = false, now: Instant) {
         guard !isEnded else { return }
         abandonRestart()

@@ -86,6 +86,7 @@ public struct ICEFullAgent: Machine {
     ///   - role: `ICERoleDecision` tells; the offerer's is controlling (RFC 8445 §6.1.1).
     ///   - credentials: ours, as our description carries them.
     ///   - randomness: for transaction ids, the tie-breaker and the consent intervals.
+    ///   - timing: every interval; the default keeps the RFCs' but where it says so.
     public init(
         role: ICERole, credentials: ICECredentials, randomness: Randomness, timing: ICETiming = ICETiming()
     ) {

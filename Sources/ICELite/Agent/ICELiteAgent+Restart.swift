@@ -28,6 +28,7 @@ extension ICELiteAgent {
     /// - Parameters:
     ///   - credentials: new ones of ours, with a ufrag that is in no use.
     ///   - peerCredentials: the offer's; nil while unknown.
+    ///   - now: the time of the call.
     public mutating func restart(credentials: ICECredentials, peerCredentials: ICECredentials?, now: Instant) {
         guard !isEnded else { return }
         handleTimeout(now: now)

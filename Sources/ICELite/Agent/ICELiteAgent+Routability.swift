@@ -46,7 +46,9 @@ extension ICELiteAgent {
 
     /// Decides on one packet of media or DTLS, and charges it to the tuple: call it for each, before it is sent.
     ///
-    /// - Parameter byteCount: bytes of the datagram, 0…65,535.
+    /// - Parameters:
+    ///   - byteCount: bytes of the datagram, 0…65,535.
+    ///   - path: where it goes.
     /// - Returns: false when the packet must not be sent, which is counted: `mayUse` says no, or the allowance of an
     ///   unconfirmed tuple (3 × received + 4 KB) has no room for it. O(8), does not allocate.
     public mutating func authorizeSend(byteCount: Int, to path: NetworkPath) -> Bool {

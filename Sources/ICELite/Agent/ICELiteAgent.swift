@@ -66,6 +66,7 @@ public struct ICELiteAgent: Machine {
     ///   - credentials: ours, as the answer carries them.
     ///   - peerCredentials: the offer's; nil while unknown. Checks that come before are answered all the same.
     ///   - randomness: for the tokens.
+    ///   - timing: `consentExpiry` alone is looked at.
     ///   - asksForAdmission: whether unconfirmed tuples wait for `settleAdmission`; else all are admitted.
     public init(
         credentials: ICECredentials, peerCredentials: ICECredentials?, randomness: Randomness,

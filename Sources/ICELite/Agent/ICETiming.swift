@@ -33,6 +33,7 @@ public struct ICETiming: Hashable, Sendable {
     /// Highest interval between checks of a pair whose sends are refused.
     public var refusalCap: Nanoseconds = .seconds(1)
 
+    /// The intervals as they are documented.
     public init() {}
 }
 

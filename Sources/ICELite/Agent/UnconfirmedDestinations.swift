@@ -37,7 +37,9 @@ public struct UnconfirmedDestinations: Sendable {
     /// Whether a call may send media and DTLS to an unconfirmed tuple at `ip`; a yes counts as one of its grants.
     ///
     /// Grants are counted, not calls: a call that moves between ports of one address takes one for each.
-    /// - Parameter now: not earlier than at the call before.
+    /// - Parameters:
+    ///   - ip: the tuple's remote address.
+    ///   - now: not earlier than at the call before.
     /// - Complexity: O(1) amortised.
     public mutating func admit(_ ip: IPAddress, now: Instant) -> Bool {
         while count > 0, now - grants[oldest].at >= ICELimits.destinationWindow { removeOldest() }

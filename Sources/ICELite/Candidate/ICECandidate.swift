@@ -48,7 +48,9 @@ public struct ICECandidate: Hashable, Sendable {
 
     /// A host candidate of component 1.
     ///
-    /// - Parameter localPreference: 0…65,535, higher for an address that is liked more.
+    /// - Parameters:
+    ///   - address: of an open socket, or the one that is announced for it (1:1 NAT).
+    ///   - localPreference: 0…65,535, higher for an address that is liked more.
     public init(host address: SocketAddress, localPreference: UInt16) {
         self.init(
             foundation: Self.foundation(.host, base: address.ip),

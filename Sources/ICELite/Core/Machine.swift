@@ -4,6 +4,7 @@
 /// input**, then **drains** `pollTransmit` and `pollEvent` until both return nil, then waits until `nextDeadline` or the
 /// next input, whichever comes first. After the drain the deadline lies ahead of `now`.
 public protocol Machine: ~Copyable {
+    /// What the owner should know.
     associatedtype Event: Sendable
 
     /// When `handleTimeout` wants to be called; `.never` when the machine waits for nothing.

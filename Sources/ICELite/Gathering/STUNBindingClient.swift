@@ -29,6 +29,7 @@ public struct STUNBindingClient: Machine {
 
     /// Our socket and the server.
     public let path: NetworkPath
+    /// What was sent and what came back.
     public private(set) var counters = Counters()
     private let timing: STUNBindingTiming
     private let sendsFingerprint: Bool
@@ -50,6 +51,7 @@ public struct STUNBindingClient: Machine {
     ///   - start: later for the second and third server, so that requests keep ICE's pace (RFC 8445 §14.1).
     ///   - sendsFingerprint: leave it out only for servers that choke on it; an answer needs none either way.
     ///   - randomness: for the transaction id.
+    ///   - timing: how it is repeated.
     public init(
         path: NetworkPath, startingAt start: Instant, sendsFingerprint: Bool = true, randomness: Randomness,
         timing: STUNBindingTiming = STUNBindingTiming()

@@ -13,7 +13,10 @@ public struct STUNKey: Sendable {
 
     /// Long-term credentials: MD5 of `username:realm:password` (RFC 8489 §9.2.2).
     ///
-    /// - Parameter password: after OpaqueString/SASLprep preparation, which is the caller's.
+    /// - Parameters:
+    ///   - username: of USERNAME.
+    ///   - realm: of REALM, without quotes.
+    ///   - password: after OpaqueString/SASLprep preparation, which is the caller's.
     public init(username: String, realm: String, password: String) {
         let text = Array("\(username):\(realm):\(password)".utf8)
         var digest = [UInt8](repeating: 0, count: 16)
