@@ -8,7 +8,7 @@
 /// Controlling, the first valid pair is chosen and nominated without waiting for a better one. Controlled, the pair the
 /// peer nominates is selected once a check of our own on it has succeeded (RFC 8445 §7.3.1.5). From then on only the
 /// selected pair is checked; the others rest, and are not kept alive, until it is lost or the owner probes them.
-public struct ICEFullAgent: Machine {
+public struct ICEFullAgent: Machine, Sendable {
     /// What the owner should know.
     public enum Event: Hashable, Sendable {
         /// The first check of a pair has been written: DTLS flights may go behind it.

@@ -11,7 +11,7 @@
 ///
 /// The owner asks `mayUse` before it prepares something, `authorizeSend` for each packet of media and DTLS, `destinations`
 /// for where media goes; it tells `noteReceived` and `confirm`, and settles `admissionWanted`.
-public struct ICELiteAgent: Machine {
+public struct ICELiteAgent: Machine, Sendable {
     /// What the owner should know.
     public enum Event: Hashable, Sendable {
         /// A new tuple has authenticated: DTLS may be taken from it.

@@ -4,7 +4,7 @@
 /// It shares its socket with checks, DTLS and SRTP: the owner hands it the STUN responses whose transaction it
 /// `handles`. An answer counts only when it comes from the very server that was asked, to the socket that asked.
 /// ALTERNATE-SERVER is not followed: without credentials anybody could send us anywhere (RFC 8489 §10).
-public struct STUNBindingClient: Machine {
+public struct STUNBindingClient: Machine, Sendable {
     /// What became of the request; told once.
     public enum Event: Hashable, Sendable {
         /// The server sees the socket at this address: a server-reflexive candidate, unless it is our own.
