@@ -1,4 +1,4 @@
-/// A length of time in nanoseconds. The machines calculate in it; the public API speaks `Duration`.
+/// A length of time in nanoseconds. The machines calculate in it; the API of a call speaks `Duration`.
 public typealias Nanoseconds = Int64
 
 extension Nanoseconds {
