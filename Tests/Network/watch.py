@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a line for every UDP packet over IPv4 that passes an interface: watch.py INTERFACE FILE
+"""Writes a line for every UDP packet and TCP segment with data over IPv4 that passes an interface: watch.py INTERFACE FILE
 
 The line's fields: seconds, "in" or "out", the local and the remote address and port, what it is (see `kind`), the STUN username
 or "-", the STUN transaction or "-". INTERFACE "any" stands for all of them. Needs CAP_NET_RAW. Runs until it is killed.
@@ -73,6 +73,18 @@ def datagram(packet):
     return (addresses[0], ports[0]), (addresses[1], ports[1]), udp[8 : int.from_bytes(udp[4:6], "big")]
 
 
+def segment(packet):
+    """Source and destination of an IPv4 packet with TCP data in it; None for every other."""
+    header = (packet[0] & 0x0F) * 4 if packet else 0
+    if len(packet) < header + 20 or packet[0] >> 4 != 4 or packet[9] != socket.IPPROTO_TCP:
+        return None
+    tcp = packet[header : int.from_bytes(packet[2:4], "big")]
+    if len(tcp) <= (tcp[12] >> 4) * 4:
+        return None
+    ports = [int.from_bytes(tcp[at : at + 2], "big") for at in (0, 2)]
+    return tuple((socket.inet_ntoa(packet[at : at + 4]), port) for at, port in zip((12, 16), ports))
+
+
 def main(interface, file):
     import time
 
@@ -82,12 +94,17 @@ def main(interface, file):
         with open(file, "w", buffering=1, encoding="ascii", errors="replace") as output:
             while True:
                 packet, (_, protocol, way, _, _) = wire.recvfrom(65_536)
-                seen = datagram(packet) if protocol == ETHERTYPE_IPV4 else None
-                if not seen:
+                if protocol != ETHERTYPE_IPV4:
                     continue
-                source, destination, payload = seen
+                if seen := datagram(packet):
+                    source, destination, payload = seen
+                    what, user = kind(payload)
+                elif seen := segment(packet):
+                    source, destination, payload = *seen, b""
+                    what, user = "tcp", None
+                else:
+                    continue
                 going = way == socket.PACKET_OUTGOING
-                what, user = kind(payload)
                 ends = (source, destination) if going else (destination, source)
                 local, remote = (f"{host}:{port}" for host, port in ends)
                 fields = ["out" if going else "in", local, remote, what, user or "-", transaction(payload) or "-"]

@@ -24,8 +24,8 @@ extension MediaPath {
         guard dtls?.handle(datagram, now: now) == .advanced else { return }
         statistics.shortcuts.flightsFirstByUDP += 1
         // The peer has answered a flight that went nowhere else: whoever sends from there receives there, too. What went by
-        // the line, too, proves nothing.
-        if flightSentTo == [path], lastLineFlight == nil { lite?.confirm(path) }
+        // the line alone is not among these.
+        if flightSentTo == [path] { lite?.confirm(path) }
         handshakeAdvanced(now: now)
     }
 

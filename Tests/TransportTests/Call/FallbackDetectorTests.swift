@@ -120,6 +120,24 @@ import Transport
     }
 
     @Test(
+        "Keys that came by the line say nothing of UDP: no check answered is ice_no_response, refusals are udp_blocked")
+    func keysByLine() {
+        var evidence = checking()
+        let without = verdict(evidence, at: 20_000)
+        evidence.keysAt = at(110)
+        #expect(evidence.stage == .checks)
+        #expect(verdict(evidence, at: 20_000) == without)
+        evidence.everyPairRefused = "errno 111"
+        #expect(verdict(evidence, at: 150)?.reason == .udpBlocked)
+        evidence.everyPairRefused = nil
+        // The patience with media runs from the answer, not from the keys.
+        evidence.firstAnswerAt = at(2_000)
+        #expect(evidence.stage == .downlink)
+        #expect(verdict(evidence, at: 4_999) == nil)
+        #expect(verdict(evidence, at: 5_000)?.reason == .mediaTimeout)
+    }
+
+    @Test(
         "What broke is named",
         arguments: [
             (PathEvidence.Failure.alert(40), TransportFallbackReason.dtlsFailed),
