@@ -16,19 +16,16 @@ package struct RemotePathDescription: Sendable {
     /// Reads the description out of a parsed offer or answer.
     ///
     /// Candidates of kinds this stack does not use (TCP, `.local` names) are skipped silently, malformed ones too.
-    /// - Throws: `PathError` when credentials or every fingerprint are unusable.
+    /// - Throws: `PathError` when the credentials are unusable.
     package init(_ media: RemoteMedia) throws(PathError) {
         guard let credentials = ICECredentials(ufrag: media.ufrag, password: media.password) else {
             throw PathError(description: "the ICE credentials are malformed")
         }
         self.credentials = credentials
         isLite = media.isLite
-        supportsRenomination = media.isRenominating
+        supportsRenomination = media.renomination
         isActive = media.setup == .active
-        fingerprints = media.fingerprints.compactMap { text in try? CertificateFingerprint(parsing: text) }
-        guard !fingerprints.isEmpty else {
-            throw PathError(description: "no fingerprint with a hash that is accepted here")
-        }
+        fingerprints = media.fingerprints
         candidates = media.candidates.compactMap { text in try? ICECandidate(parsing: text) }
         endOfCandidates = media.endOfCandidates
         ssrc = media.ssrc?.rawValue

@@ -6,19 +6,19 @@ package struct LocalMedia: Hashable, Sendable {
     package var password: String
     /// We are an ICE lite end.
     package var isLite: Bool
-    /// `sha-256 AA:BB:…`, of the certificate of this call.
+    /// `sha-256 AA:BB:…`, of the certificate that DTLS will show.
     package var fingerprint: String
     /// The stream we send.
     package var ssrc: SSRC
-    /// Its canonical name: visible ASCII.
+    /// Its canonical name: visible ASCII, 1…255 characters.
     package var cname: String
     /// The number of Opus in our offer; an answer takes the offer's.
     package var opusPayloadType = PayloadType.defaultOpus
     /// The name of the section in our offer; an answer takes the offer's.
     package var mid = "0"
-    /// Candidate attributes, `candidate:…`.
+    /// Candidate attributes, `candidate:…`. What is none of component 1 over UDP is not written.
     package var candidates: [String] = []
-    /// No candidate follows.
+    /// No candidate follows. Then the media line names one of them, for peers that do not trickle.
     package var endOfCandidates = false
     /// `o=`'s number of the session, below 2⁶³.
     package var sessionID: UInt64

@@ -18,12 +18,12 @@ package struct OpusParameters: Hashable, Sendable {
     package init() {}
 
     /// Reads the parameters after the payload type; what is unknown or malformed is passed over.
-    init(parsing text: Substring) {
-        for part in text.split(separator: ";") {
-            let pair = part.split(separator: "=", maxSplits: 1)
-            guard let key = pair.first.map(Self.trimmed) else { continue }
-            let number = pair.count > 1 ? SDPText.number(Self.trimmed(pair[1])) : nil
-            switch key.lowercased() {
+    init<Text: SDPBytes>(parsing text: Text) {
+        for part in text.split(separator: UInt8(ascii: ";")) {
+            let pair = part.split(separator: UInt8(ascii: "="), maxSplits: 1)
+            guard let key = pair.first.map(SDPText.trimmed) else { continue }
+            let number = pair.count > 1 ? SDPText.number(SDPText.trimmed(pair[1])) : nil
+            switch SDPText.folded(key) {
             case "useinbandfec": usesInBandFEC = number == 1
             case "usedtx": usesDTX = number == 1
             case "stereo": isStereo = number == 1
@@ -35,12 +35,5 @@ package struct OpusParameters: Hashable, Sendable {
             default: break
             }
         }
-    }
-
-    private static func trimmed(_ text: Substring) -> Substring {
-        var text = text
-        while text.first == " " { text = text.dropFirst() }
-        while text.last == " " { text = text.dropLast() }
-        return text
     }
 }

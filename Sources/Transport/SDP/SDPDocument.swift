@@ -1,132 +1,114 @@
-/// The lines of a session description, sorted into sections. RFC 8866 §5. Liberal in line ends and blank lines.
-struct SDPDocument {
-    /// Bytes of a description at most.
-    static let maximumByteCount = 65_536
-    /// Media sections at most.
-    static let maximumSectionCount = 32
-    /// Formats in a media line at most.
-    static let maximumFormatCount = 128
-
-    /// An `a=` line.
-    struct Attribute {
-        /// Up to the colon.
-        var name: Substring
-        /// After the colon; empty for a flag.
-        var value: Substring
-    }
-
+/// The lines of a session description, each read once, sorted into sections. RFC 8866 §5.
+///
+/// Liberal in line ends, blank lines, blanks at the end of a line, and in what stands between `v=` and the first `m=`.
+struct SDPDocument<Text: SDPBytes> {
     /// An `m=` line and what follows it.
     struct Section {
         /// `audio`, `video`, …
-        var media: Substring
-        /// 0…65,535; 0 is a rejected section.
+        var media: Text
+        /// 0…65,535; 0 is a rejected section, or one that goes by another's transport.
         var port: Int
         /// `UDP/TLS/RTP/SAVPF`, …
-        var transport: Substring
-        /// Payload types, for RTP.
-        var formats: [Substring]
-        var attributes: [Attribute] = []
-
-        /// The value of the first attribute called `name`.
-        func first(_ name: String) -> Substring? { attributes.first { $0.name == name }?.value }
-        /// Whether there is an attribute called `name`.
-        func has(_ name: String) -> Bool { attributes.contains { $0.name == name } }
-        /// The values of all attributes called `name`.
-        func all(_ name: String) -> [Substring] { attributes.lazy.filter { $0.name == name }.map(\.value) }
-
-        /// What follows each format's number in the first attribute called `name` that is about it: `rtpmap`, `fmtp`.
-        /// Each attribute is looked at once, however many formats there are.
-        func valuesByFormat(_ name: String) -> [Int: Substring] {
-            var values: [Int: Substring] = [:]
-            for attribute in attributes where attribute.name == name {
-                let words = attribute.value.split(separator: " ", maxSplits: 1)
-                guard words.count == 2, let number = SDPText.number(words[0]), values[number] == nil else { continue }
-                values[number] = words[1]
-            }
-            return values
-        }
+        var transport: Text
+        /// Payload types, for RTP; at least one.
+        var formats: [Text]
+        var attributes = SDPAttributes<Text>()
     }
 
-    /// Attributes before the first media section.
-    var session = Section(media: "", port: 0, transport: "", formats: [])
+    /// What stands before the first media section.
+    var session = SDPAttributes<Text>()
     var sections: [Section] = []
+    /// For each section that is in a BUNDLE group, the index of the section whose transport it goes by. RFC 9143 §7.2.
+    private(set) var bundleTags: [Int: Int] = [:]
 
-    /// - Throws: `tooLarge`, `grammar`.
-    init(parsing text: String) throws(SDPError) {
-        guard text.utf8.count <= Self.maximumByteCount else { throw .tooLarge }
-        // Carriage return and line feed are one Character: split on scalars.
+    /// - Throws: `tooLarge`, `grammar`, `badMid`.
+    init(parsing text: Text) throws(SDPError) {
+        guard text.count <= SDPLimits.byteCount else { throw .tooLarge }
+        var rest = text
         var number = 0
         var isFirst = true
-        for raw in text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false) {
+        while !rest.isEmpty {
             number += 1
-            var line = Substring(raw)
-            if line.unicodeScalars.last == "\r" { line = Substring(raw.dropLast()) }
+            let end = rest.firstIndex(of: UInt8(ascii: "\n"))
+            var line = rest[..<(end ?? rest.endIndex)]
+            rest = end.map { rest[rest.index(after: $0)...] } ?? rest[rest.endIndex...]
+            if line.last == UInt8(ascii: "\r") { line = line.dropLast() }
             if line.isEmpty { continue }
-            let bytes = line.utf8
-            guard let kind = bytes.first, kind >= UInt8(ascii: "a"), kind <= UInt8(ascii: "z"),
-                bytes.dropFirst().first == UInt8(ascii: "="), !bytes.contains(0), !bytes.contains(13)
+            guard line.count >= 2, let kind = line.first, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(kind),
+                line.dropFirst().first == UInt8(ascii: "="), !line.contains(where: { $0 == 0 || $0 == 13 })
             else { throw .grammar(line: number) }
-            let value = line.dropFirst(2)
+            let value = SDPText.trimmed(line.dropFirst(2))
             if isFirst {
-                guard kind == UInt8(ascii: "v"), value == "0" else { throw .grammar(line: number) }
+                guard kind == UInt8(ascii: "v"), value.elementsEqual("0".utf8) else { throw .grammar(line: number) }
                 isFirst = false
             }
             switch kind {
             case UInt8(ascii: "m"):
-                guard sections.count < Self.maximumSectionCount, let section = Self.mediaLine(value) else {
+                guard sections.count < SDPLimits.sectionCount, let section = Self.mediaLine(value) else {
                     throw .grammar(line: number)
                 }
                 sections.append(section)
             case UInt8(ascii: "a"):
-                let colon = value.firstIndex(of: ":")
-                let attribute = Attribute(
-                    name: value[..<(colon ?? value.endIndex)],
-                    value: colon.map { value[value.index(after: $0)...] } ?? "")
                 if sections.isEmpty {
-                    session.attributes.append(attribute)
+                    session.read(value)
                 } else {
-                    sections[sections.count - 1].attributes.append(attribute)
+                    sections[sections.count - 1].attributes.read(value)
                 }
             default: break
             }
         }
         if isFirst { throw .grammar(line: 1) }
+        try tagBundles()
     }
 
-    private static func mediaLine(_ value: Substring) -> Section? {
-        let words = value.split(separator: " ")
-        guard words.count >= 4, words.count - 3 <= maximumFormatCount else { return nil }
+    private static func mediaLine(_ value: Text) -> Section? {
+        let words = SDPText.words(value)
+        guard words.count >= 4, words.count - 3 <= SDPLimits.formatCount else { return nil }
         // "port/count" is legal; the count means nothing here.
-        let port = words[1].prefix { $0 != "/" }
-        guard let number = SDPText.number(port), number <= 65_535 else { return nil }
+        let port = words[1].prefix { $0 != UInt8(ascii: "/") }
+        guard let number = SDPText.number(port), number <= 65_535, SDPText.isToken(words[0]),
+            SDPText.isTransport(words[2]), words[3...].allSatisfy({ SDPText.isToken($0) })
+        else { return nil }
         return Section(media: words[0], port: number, transport: words[2], formats: Array(words[3...]))
+    }
+
+    /// Names must be tokens and each its own (RFC 5888 §4), for an answer has to mirror them.
+    private mutating func tagBundles() throws(SDPError) {
+        var indexes: [String: Int] = [:]
+        for (index, section) in sections.enumerated() {
+            guard let mid = section.attributes.mid else { continue }
+            let name = SDPText.string(mid)
+            guard SDPText.isToken(mid), indexes.updateValue(index, forKey: name) == nil else {
+                throw .badMid(String(name.prefix(64)))
+            }
+        }
+        for bundle in session.bundles {
+            let words = SDPText.words(bundle)
+            guard let first = words.first, let tagged = indexes[SDPText.string(first)] else { continue }
+            for word in words {
+                guard let index = indexes[SDPText.string(word)], bundleTags[index] == nil else { continue }
+                bundleTags[index] = tagged
+            }
+        }
     }
 }
 
-/// Words and numbers of SDP text.
-enum SDPText {
-    /// A decimal number of at most ten digits; nil for anything else.
-    static func number(_ text: some StringProtocol) -> Int? {
-        guard (1...10).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
-            return nil
-        }
-        return Int(text)
-    }
-
-    /// Whether `text` is `length` characters of those that ICE credentials are made of. RFC 8839 §5.4.
-    static func isICE(_ text: some StringProtocol, length: ClosedRange<Int>) -> Bool {
-        length.contains(text.utf8.count)
-            && text.utf8.allSatisfy {
-                switch $0 {
-                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "+"), UInt8(ascii: "/"): true
-                default: false
-                }
-            }
-    }
-
-    /// Whether `text` is an RFC 8866 token: visible ASCII without separators, not empty.
-    static func isToken(_ text: some StringProtocol) -> Bool {
-        !text.isEmpty
-            && text.utf8.allSatisfy { (0x21...0x7E).contains($0) && !"\"(),/:;<=>?@[\\]".utf8.contains($0) }
-    }
+/// How much of a description is read.
+enum SDPLimits {
+    /// Bytes of a description at most.
+    static let byteCount = 65_536
+    /// Media sections at most.
+    static let sectionCount = 32
+    /// Formats in a media line at most.
+    static let formatCount = 128
+    /// BUNDLE groups kept at most.
+    static let bundleCount = 16
+    /// Words of `ice-options` kept at most.
+    static let iceOptionCount = 16
+    /// `ssrc` lines of a section read at most.
+    static let sourceLineCount = 16
+    /// Bytes of a canonical name kept at most. RFC 3550 §6.5.
+    static let cnameLength = 255
+    /// Bytes of a fingerprint line at most: sha-512 takes 199.
+    static let fingerprintLength = 256
 }

@@ -4,7 +4,7 @@ package enum SDPError: Error, Equatable, Sendable {
     case tooLarge
     /// A line (from 1) that no session description has there.
     case grammar(line: Int)
-    /// No audio section that is not rejected.
+    /// No audio section, or only rejected ones.
     case noAudio
     /// No Opus at 48 kHz among the audio formats.
     case noCommonCodec
@@ -20,9 +20,11 @@ package enum SDPError: Error, Equatable, Sendable {
     case badSetup(String?)
     /// The answer's mid is not the offer's.
     case wrongMid(String)
+    /// A mid is no token, or two sections have the same.
+    case badMid(String)
     /// `ice-ufrag` or `ice-pwd` is missing or malformed.
     case badCredentials
-    /// The transport is not secure RTP with feedback.
+    /// The transport is none that DTLS-SRTP can stand behind.
     case badProtocol(String)
     /// The answer has another number of media sections than the offer.
     case wrongSectionCount(Int)
@@ -42,6 +44,7 @@ extension SDPError: CustomStringConvertible {
         case .badSetup(nil): "a=setup is missing"
         case .badSetup(let role?): "a=setup:\(role) cannot be here"
         case .wrongMid(let mid): "the mid \(mid) was not offered"
+        case .badMid(let mid): "the mid \(mid) is malformed or not the only one of its name"
         case .badCredentials: "a=ice-ufrag or a=ice-pwd is missing or malformed"
         case .badProtocol(let name): "the transport \(name) is not supported"
         case .wrongSectionCount(let count): "the answer has \(count) media sections instead of 1"

@@ -1,12 +1,18 @@
+internal import ICELite
+
 /// Writes our offers and answers: strict JSEP shape, CRLF everywhere. RFC 8829 §5.2.1, §5.3.1.
+///
+/// A restart is the same description with other ICE credentials and the next `sessionVersion`.
 package enum SessionDescription {
     /// An offer of one audio section: Opus alone, DTLS role left to the peer.
     package static func makeOffer(_ local: LocalMedia) -> String {
         var lines = header(local, bundle: local.mid)
-        lines.append("m=audio 9 UDP/TLS/RTP/SAVPF \(local.opusPayloadType)")
         lines += section(
-            local, mid: local.mid, setup: .actpass, payloadType: local.opusPayloadType, direction: .sendrecv,
-            isReducedSize: true)
+            local,
+            Terms(
+                transport: "UDP/TLS/RTP/SAVPF", mid: local.mid, setup: .actpass, payloadType: local.opusPayloadType,
+                direction: .sendrecv, isReducedSize: true,
+                extensions: HeaderExtension.allCases.map { ($0, $0.offeredID) }, allowsMixed: false))
         return text(lines)
     }
 
@@ -15,22 +21,36 @@ package enum SessionDescription {
     /// - Throws: `badSetup` when the offer wants us active.
     package static func makeAnswer(to offer: RemoteMedia, _ local: LocalMedia) throws(SDPError) -> String {
         guard offer.setup != .passive else { throw .badSetup(offer.setup.rawValue) }
+        var extensions: [(HeaderExtension, Int)] = []
+        if let id = offer.audioLevelExtension { extensions.append((.audioLevel, id)) }
+        if let id = offer.midExtension { extensions.append((.mid, id)) }
         var lines = header(local, bundle: offer.isBundled ? offer.mid : nil)
         for (index, offered) in offer.sections.enumerated() {
             guard index == offer.audioIndex else {
-                // RFC 3264 §6: same order, same media, port 0.
-                lines.append("m=\(offered.media) 0 \(offered.transport) \(offered.format)")
-                lines.append("c=IN IP4 0.0.0.0")
-                if let mid = offered.mid { lines.append("a=mid:\(mid)") }
-                lines.append("a=inactive")
+                lines += rejected(offered)
                 continue
             }
-            lines.append("m=audio 9 \(offered.transport) \(offer.opusPayloadType)")
             lines += section(
-                local, mid: offer.mid, setup: .passive, payloadType: offer.opusPayloadType,
-                direction: offer.direction.answered, isReducedSize: offer.rsize)
+                local,
+                Terms(
+                    transport: offered.transport, mid: offer.mid, setup: .passive,
+                    payloadType: offer.opusPayloadType, direction: offer.direction.answered,
+                    isReducedSize: offer.reducedSizeRTCP, extensions: extensions,
+                    allowsMixed: offer.allowsMixedExtensions))
         }
         return text(lines)
+    }
+
+    /// What differs from one description of ours to another.
+    private struct Terms {
+        var transport: String
+        var mid: String?
+        var setup: DTLSSetup
+        var payloadType: PayloadType
+        var direction: MediaDirection
+        var isReducedSize: Bool
+        var extensions: [(name: HeaderExtension, id: Int)]
+        var allowsMixed: Bool
     }
 
     private static func header(_ local: LocalMedia, bundle: String?) -> [String] {
@@ -43,54 +63,57 @@ package enum SessionDescription {
         return lines
     }
 
-    private static func section(
-        _ local: LocalMedia, mid: String?, setup: DTLSSetup, payloadType: PayloadType, direction: MediaDirection,
-        isReducedSize: Bool
-    ) -> [String] {
-        // RFC 8840 §4.1.1: 0.0.0.0 and 9 say that candidates are elsewhere; no mismatch with the list is seen in them.
-        var lines = ["c=IN IP4 0.0.0.0"]
+    /// RFC 3264 §6: same order, same media, port 0.
+    private static func rejected(_ offered: RemoteMedia.Section) -> [String] {
+        var lines = ["m=\(offered.media) 0 \(offered.transport) \(offered.format)", "c=IN IP4 0.0.0.0"]
+        if let mid = offered.mid { lines.append("a=mid:\(mid)") }
+        // A data channel has no direction.
+        if offered.media != "application" { lines.append("a=inactive") }
+        return lines
+    }
+
+    private static func section(_ local: LocalMedia, _ terms: Terms) -> [String] {
+        let candidates = local.candidates.compactMap { try? ICECandidate(parsing: $0) }.filter { $0.component == 1 }
+        let payloadType = terms.payloadType
+        var lines = destination(local.endOfCandidates ? candidates : [], terms)
         lines.append("a=ice-ufrag:\(local.ufrag)")
         lines.append("a=ice-pwd:\(local.password)")
-        lines.append("a=ice-options:trickle renomination")
+        lines.append("a=ice-options:trickle ice2 renomination")
         lines.append("a=fingerprint:\(local.fingerprint)")
-        lines.append("a=setup:\(setup.rawValue)")
-        if let mid { lines.append("a=mid:\(mid)") }
-        lines.append("a=\(direction.rawValue)")
+        lines.append("a=setup:\(terms.setup.rawValue)")
+        if let mid = terms.mid { lines.append("a=mid:\(mid)") }
+        lines.append("a=\(terms.direction.rawValue)")
         lines.append("a=rtcp-mux")
-        if isReducedSize { lines.append("a=rtcp-rsize") }
+        if terms.setup == .actpass { lines.append("a=rtcp-mux-only") }
+        if terms.isReducedSize { lines.append("a=rtcp-rsize") }
         if local.understandsLossRLE { lines.append("a=rtcp-xr:pkt-loss-rle") }
+        if terms.allowsMixed { lines.append("a=extmap-allow-mixed") }
+        for item in terms.extensions { lines.append("a=extmap:\(item.id) \(item.name.rawValue)") }
         lines.append("a=rtpmap:\(payloadType) opus/48000/2")
         lines.append("a=fmtp:\(payloadType) minptime=10;useinbandfec=0;usedtx=1")
         lines.append("a=ptime:20")
         lines.append("a=maxptime:120")
-        if direction == .sendrecv || direction == .sendonly {
-            lines.append("a=msid:- audio")
+        if terms.direction == .sendrecv || terms.direction == .sendonly {
+            // With a stream's name, a browser hands the track out in a stream. RFC 8830 §2.
+            lines.append("a=msid:call audio")
             lines.append("a=ssrc:\(local.ssrc) cname:\(local.cname)")
         }
-        for candidate in local.candidates { lines.append("a=\(candidate)") }
+        for candidate in candidates { lines.append("a=\(candidate.attribute)") }
         if local.endOfCandidates { lines.append("a=end-of-candidates") }
         return lines
     }
 
-    /// The lines with CRLF after each. A line break inside one would be a line of its own: it is cut there.
-    private static func text(_ lines: [String]) -> String {
-        lines.map { $0.unicodeScalars.prefix { $0 != "\r" && $0 != "\n" } }.map { String($0) + "\r\n" }.joined()
+    /// The `m=` and `c=` lines. A list that is whole has its default in them (RFC 8839 §4.2.1.2: peers that do not
+    /// trickle look for it); until then 9 and 0.0.0.0 say that candidates are elsewhere (RFC 8840 §4.1.1).
+    private static func destination(_ candidates: [ICECandidate], _ terms: Terms) -> [String] {
+        let chosen = candidates.first { $0.address.ip.family == .v4 } ?? candidates.first
+        let family = chosen?.address.ip.family == .v6 ? "IP6" : "IP4"
+        return [
+            "m=audio \(chosen?.address.port ?? 9) \(terms.transport) \(terms.payloadType)",
+            "c=IN \(family) \(chosen?.address.ip.description ?? "0.0.0.0")",
+        ]
     }
 
-    // MARK: - Trickle
-
-    /// The candidate attribute as `transport.candidate` carries it: from `candidate:` on, without `a=` and line end.
-    ///
-    /// Nil when `text` is none: not looked into further. At most 512 bytes.
-    package static func candidateAttribute(_ text: String) -> String? {
-        var text = Substring(text)
-        if text.hasPrefix("a=") { text = text.dropFirst(2) }
-        while let last = text.unicodeScalars.last, last == "\r" || last == "\n" {
-            text = Substring(text.unicodeScalars.dropLast())
-        }
-        guard text.hasPrefix("candidate:"), text.utf8.count <= 512, text.utf8.count > 10,
-            text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
-        else { return nil }
-        return String(text)
-    }
+    /// The lines with CRLF after each.
+    private static func text(_ lines: [String]) -> String { lines.map { $0 + "\r\n" }.joined() }
 }
