@@ -76,7 +76,9 @@ let package = Package(
             path: "Benchmarks/transport-benchmarks", swiftSettings: strict),
 
         // What the fuzz executables run; the tests replay their corpus through it. In no product.
-        .target(name: "FuzzTargets", dependencies: ["ICELite"], path: "Fuzz/Targets", swiftSettings: strict),
+        .target(
+            name: "FuzzTargets", dependencies: ["ICELite", "TransportMedia"], path: "Fuzz/Targets",
+            swiftSettings: strict),
 
         .testTarget(
             name: "ICELiteTests", dependencies: ["ICELite", "FuzzTargets"], resources: [.copy("Vectors")],
@@ -111,7 +113,7 @@ if isFuzzing {
             name: "FuzzDriver", dependencies: ["CLibFuzzer", "FuzzTargets"], path: "Fuzz/Driver",
             swiftSettings: strict),
     ]
-    for name in ["fuzz-stun", "fuzz-full-agent", "fuzz-lite-agent"] {
+    for name in ["fuzz-stun", "fuzz-full-agent", "fuzz-lite-agent", "fuzz-sdp"] {
         package.targets.append(
             .executableTarget(
                 name: name, dependencies: ["FuzzDriver", "FuzzTargets"], path: "Fuzz/\(name)", swiftSettings: strict))

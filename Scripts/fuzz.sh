@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fuzzes. `fuzz.sh TARGET SECONDS` builds TARGET (fuzz-stun, fuzz-full-agent, fuzz-lite-agent) into .build-fuzz, runs it
+# Fuzzes. `fuzz.sh TARGET SECONDS` builds TARGET (fuzz-stun, fuzz-full-agent, fuzz-lite-agent, fuzz-sdp) into .build-fuzz, runs it
 # from the committed corpus and writes Fuzz/Logs/TARGET.log. What it finds beyond the corpus stays in .build-fuzz/corpus.
 # `fuzz.sh TARGET --minimise` then makes the smallest set of inputs with the same coverage the committed corpus.
 # A crash fails, and leaves its input in .build-fuzz/crashes: mend the fault, and put the input into Fuzz/Corpus/TARGET.
@@ -7,16 +7,20 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 usage() {
-    echo "usage: fuzz.sh fuzz-stun|fuzz-full-agent|fuzz-lite-agent SECONDS|--minimise" >&2
+    echo "usage: fuzz.sh fuzz-stun|fuzz-full-agent|fuzz-lite-agent|fuzz-sdp SECONDS|--minimise" >&2
     exit 64
 }
 (($# == 2)) || usage
 target=$1
-case $target in fuzz-stun | fuzz-full-agent | fuzz-lite-agent) ;; *) usage ;; esac
+case $target in fuzz-stun | fuzz-full-agent | fuzz-lite-agent | fuzz-sdp) ;; *) usage ;; esac
 [[ $2 == --minimise || $2 =~ ^[1-9][0-9]*$ ]] || usage
 
 # Longest input, bytes: a script of a few hundred steps, a datagram as long as any.
 max_length=1200
+[[ $target != fuzz-sdp ]] || max_length=4000
+# Words that no mutation would find.
+dictionary=()
+[[ ! -f Fuzz/Dictionaries/$target.dict ]] || dictionary=("-dict=Fuzz/Dictionaries/$target.dict")
 max_files=300
 # Seconds of one input that count as hanging. Of the wall clock: a busy machine alone takes seconds.
 slow=60
@@ -55,7 +59,7 @@ log=Fuzz/Logs/$target.log
 raw=$(mktemp)
 trap 'rm -f "$raw"' EXIT
 status=0
-"$binary" "$found" "$seeds" -max_total_time="$2" -max_len=$max_length -timeout=$slow -print_final_stats=1 \
+"$binary" "$found" "$seeds" "${dictionary[@]}" -max_total_time="$2" -max_len=$max_length -timeout=$slow -print_final_stats=1 \
     -artifact_prefix="$crashes/$target-" >"$raw" 2>&1 || status=$?
 {
     echo "$target: $2 s asked for, $(swift --version 2>/dev/null | grep -o 'Swift version [0-9.]*')"

@@ -8,6 +8,8 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case fullAgent = "fuzz-full-agent"
     /// A script for a lite agent.
     case liteAgent = "fuzz-lite-agent"
+    /// One session description: read as an offer, answered, and read as an answer.
+    case sdp = "fuzz-sdp"
 
     /// Runs one input.
     ///
@@ -17,6 +19,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
         case .stun: try STUNFuzz.run(bytes)
         case .fullAgent: try FullAgentFuzz.run(bytes)
         case .liteAgent: try LiteAgentFuzz.run(bytes)
+        case .sdp: try SDPFuzz.run(bytes)
         }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// What a description of ours must look like, line by line: RFC 8866 §9, RFC 8829 §5.2.1 and §5.3.1, RFC 8839 §5.1.
 struct SDPGrammar {
@@ -81,10 +82,10 @@ struct SDPGrammar {
         }
         if section.count < 2 || !matches(section[1], "c=IN IP[46] \(address)") { faults.append("c= is not the second") }
         for line in section.dropFirst(2) {
-            let known = attributes.contains { attribute in
-                matches(line, "a=\(attribute.name)" + (attribute.value.map { ":(?:\($0))" } ?? ""))
-            }
-            if !known { faults.append(line) }
+            let name = line.dropFirst(2).prefix { $0 != ":" }
+            let attribute = attributes.first { $0.name == name }
+            let isKnown = attribute.map { matches(line, "a=\($0.name)" + ($0.value.map { ":(?:\($0))" } ?? "")) }
+            if isKnown != true { faults.append(line) }
         }
         for attribute in attributes {
             let count = section.filter { $0 == "a=\(attribute.name)" || $0.hasPrefix("a=\(attribute.name):") }.count
@@ -144,7 +145,15 @@ struct SDPGrammar {
         return faults
     }
 
+    /// What was asked before: most lines of most descriptions are the same.
+    private static let known = Mutex<[String: Bool]>([:])
+
     private static func matches(_ text: String, _ pattern: String) -> Bool {
-        text.range(of: "^(?:\(pattern))$", options: .regularExpression) == text.startIndex..<text.endIndex
+        let key = pattern + "\n" + text
+        if let answer = known.withLock({ $0[key] }) { return answer }
+        let whole = text.startIndex..<text.endIndex
+        let answer = text.range(of: "^(?:\(pattern))$", options: .regularExpression) == whole
+        known.withLock { $0[key] = answer }
+        return answer
     }
 }
