@@ -86,6 +86,10 @@ import Testing
         #expect(
             SDPFixture.refusal(offer: open.replacingOccurrences(of: "a=group:BUNDLE v0 a1", with: "a=x"))
                 == .noRtcpMux)
+        // In two bundles it goes by the first's.
+        let two = text.replacingOccurrences(
+            of: "a=group:BUNDLE v0 a1", with: "a=group:BUNDLE v0 a1\r\na=group:BUNDLE a1")
+        #expect(try RemoteMedia(offer: two).ufrag == "1f2e3d4c")
         // What the section says itself wins over the bundle's, the bundle's over the session's.
         let own = try RemoteMedia(offer: text + "a=ice-ufrag:mine\r\na=setup:active\r\n")
         #expect(own.ufrag == "mine" && own.setup == .active)
@@ -125,6 +129,15 @@ import Testing
         #expect(SDPFixture.refusal(offer: sections([bad[3], bad[0], bad[1]])) == .noCommonCodec)
         #expect(SDPFixture.refusal(offer: sections([bad[1], bad[0]])) == .noRtcpMux)
         #expect(SDPFixture.refusal(offer: sections([bad[5]])) == .noAudio)
+    }
+
+    @Test func `the first source is the stream, and the first name its name`() throws {
+        let remote = try SDPFixture.offered([
+            "a=ssrc:7 msid:x y", "a=ssrc:8 cname:other", "a=ssrc:7 cname:one", "a=ssrc:7 cname:two",
+        ])
+        #expect(remote.ssrc == SSRC(7) && remote.cname == "one")
+        #expect(try SDPFixture.offered(["a=ssrc-group:FID 7 8"]).ssrc == nil)
+        #expect(try SDPFixture.offered(["a=ssrc:4294967295 cname:x"]).ssrc == SSRC(.max))
     }
 
     @Test func `names are tokens and each its own`() throws {
