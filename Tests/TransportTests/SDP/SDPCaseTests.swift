@@ -184,6 +184,8 @@ import Testing
         let type = try #require(wanted.opusPt)
         #expect(answer.mediaLine.last == "\(type)")
         #expect(answer.values("rtpmap") == ["\(type) \(try #require(wanted.rtpmap))"])
+        let spaced = text.replacingOccurrences(of: "a=rtpmap:99 ", with: "a=rtpmap:99   ")
+        #expect(try RemoteMedia(offer: spaced).opusPayloadType == PayloadType(type))
         // Without it, the old spellings do in their order, and we write it right.
         let without = text.replacingOccurrences(of: "a=rtpmap:99", with: "a=x:99")
         #expect(try SDPFixture.answer(without).values("rtpmap") == ["97 opus/48000/2"])
