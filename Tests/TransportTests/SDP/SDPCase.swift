@@ -81,4 +81,7 @@ struct SDPCase: Decodable, Sendable {
         "SDP-01", "SDP-02", "SDP-04", "SDP-08", "SDP-09", "SDP-12", "SDP-13", "SDP-14", "SDP-16", "SDP-19", "SDP-20",
         "SDP-22", "SDP-23", "SDP-24", "SDP-27", "SDP-28", "SDP-30", "SDP-31",
     ]
+
+    /// Those of them that differ most.
+    static let layouts = ["SDP-01", "SDP-02", "SDP-14", "SDP-16", "SDP-20", "SDP-24", "SDP-27"]
 }
