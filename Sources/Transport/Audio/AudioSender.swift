@@ -17,6 +17,10 @@ package struct AudioSender: ~Copyable {
     package private(set) var framesFailed: Int64 = 0
     /// The extended sequence number of the next packet; the first one's is 1…32,767.
     package private(set) var nextSequence: ExtendedSequenceNumber
+    /// What every packet's header extension carries; nothing unless it was negotiated.
+    package var headerExtensions = RTPHeaderExtensions()
+    /// Whether `mid` is among it: needed until the peer knows the stream. RFC 9143 §15.
+    package var writesMID = true
     /// The longest silence that DTX may leave on the wire (the call's `liveness_ms`).
     package var longestSilence: Nanoseconds = .milliseconds(100)
 
@@ -87,7 +91,9 @@ package struct AudioSender: ~Copyable {
             timestamp: frameTimestamp, ssrc: ssrc)
         var payloadByteCount = 0
         do throws(RTPError) {
-            try header.encode(into: &out)
+            try header.encode(
+                into: &out, extensions: headerExtensions, withMID: writesMID,
+                level: headerExtensions.audioLevelID == nil ? .silence : AudioLevel(of: pcm))
         } catch {
             framesFailed += 1
             isAfterGap = true
@@ -115,7 +121,7 @@ package struct AudioSender: ~Copyable {
         isAfterGap = payloadByteCount <= 2
         counters.packetsSent += 1
         counters.bytesSent += Int64(payloadByteCount)
-        counters.headerBytesSent += Int64(RTPHeader.fixedByteCount)
+        counters.headerBytesSent += Int64(out.byteCount - before - payloadByteCount)
         counters.lastTimestamp = frameTimestamp
         counters.lastPacketAt = now
         return true

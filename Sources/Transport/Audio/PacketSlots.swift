@@ -13,7 +13,8 @@ struct PacketSlot {
     var buffer: Int
 }
 
-/// A fixed number of packets in order of their timestamps. Allocates when made, never after.
+/// A fixed number of packets in order of their timestamps. Allocates when made and with the first packet, never after:
+/// most of it is the packets' bytes, which a connection that never becomes a call does without.
 struct PacketSlots: ~Copyable {
     /// Packets it holds at most.
     static let capacity = 200
@@ -21,21 +22,20 @@ struct PacketSlots: ~Copyable {
 
     private let slots: UnsafeMutablePointer<PacketSlot>
     private let free: UnsafeMutablePointer<Int>
-    private let slab: UnsafeMutableRawPointer
+    private var slab: UnsafeMutableRawPointer?
     /// Packets held.
     private(set) var count = 0
 
     init() {
         slots = .allocate(capacity: Self.capacity)
         free = .allocate(capacity: Self.capacity)
-        slab = .allocate(byteCount: Self.capacity * Self.bufferByteCount, alignment: 16)
         for index in 0..<Self.capacity { (free + index).initialize(to: index) }
     }
 
     deinit {
         slots.deallocate()
         free.deallocate()
-        slab.deallocate()
+        slab?.deallocate()
     }
 
     var isFull: Bool { count == Self.capacity }
@@ -66,7 +66,7 @@ struct PacketSlots: ~Copyable {
         packet.byteCount = bytes.byteCount
         bytes.withUnsafeBytes { source in
             if let start = source.baseAddress {
-                (slab + packet.buffer * Self.bufferByteCount).copyMemory(from: start, byteCount: source.count)
+                buffer(packet.buffer).copyMemory(from: start, byteCount: source.count)
             }
         }
         var index = count
@@ -85,8 +85,13 @@ struct PacketSlots: ~Copyable {
         defer { removeFirst() }
         return try body(
             RawSpan(
-                _unsafeStart: UnsafeRawPointer(slab + packet.buffer * Self.bufferByteCount),
-                byteCount: packet.byteCount))
+                _unsafeStart: UnsafeRawPointer(buffer(packet.buffer)), byteCount: packet.byteCount))
+    }
+
+    private mutating func buffer(_ index: Int) -> UnsafeMutableRawPointer {
+        let slab = slab ?? .allocate(byteCount: Self.capacity * Self.bufferByteCount, alignment: 16)
+        self.slab = slab
+        return slab + index * Self.bufferByteCount
     }
 
     /// Lets the earliest packet go.

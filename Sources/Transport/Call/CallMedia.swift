@@ -27,6 +27,15 @@ package struct CallMedia: ~Copyable {
     private var nextPullAt = Instant.never
     /// Captured samples that were too few for a frame at the last tick.
     private var leftWaiting = 0
+    /// The stream that is heard and its numbering, on whatever carriage.
+    private var heard: (ssrc: SSRC, numbers: SequenceNumberTracker)?
+
+    /// What the peer's header extension told of the last packet's loudness; nil before one that does.
+    package private(set) var remoteAudioLevel: AudioLevel?
+    /// Packets that named another media section than the call's.
+    package private(set) var foreignSections: Int64 = 0
+    /// The peer said goodbye to its stream. That ends nothing here: the call line does.
+    package private(set) var remoteGoodbye = false
 
     /// - Parameters:
     ///   - sender: our stream. Taken over.
@@ -101,17 +110,25 @@ package struct CallMedia: ~Copyable {
     package mutating func receive(
         _ packet: borrowing RawSpan, header: RTPHeader, on carriage: AudioCarriage, now: Instant
     ) -> Bool {
+        if heard?.ssrc != header.ssrc { heard = (header.ssrc, SequenceNumberTracker()) }
+        heard?.numbers.update(header.sequenceNumber)
+        if let level = sender.headerExtensions.audioLevel(of: header, in: packet) { remoteAudioLevel = level }
         switch receiver.receive(packet, header: header, carriage: carriage, now: now) {
-        case .audio(let verdict): verdict != .invalid
-        case .foreignPayloadType, .empty: false
+        case .audio(let verdict): return verdict != .invalid
+        case .foreignPayloadType, .empty: return false
         }
     }
 
-    /// The header of `packet` if it is audio of the call's payload type; nil for everything else.
-    package func audioHeader(of packet: borrowing RawSpan) -> RTPHeader? {
+    /// The header of `packet` if it is audio of the call's payload type and media section; nil for everything else.
+    package mutating func audioHeader(of packet: borrowing RawSpan) -> RTPHeader? {
         do throws(RTPError) {
             let header = try RTPHeader(parsing: packet)
-            return header.payloadType == receiver.payloadType && !header.payload.isEmpty ? header : nil
+            guard header.payloadType == receiver.payloadType, !header.payload.isEmpty else { return nil }
+            guard !sender.headerExtensions.namesOtherSection(header, in: packet) else {
+                foreignSections += 1
+                return nil
+            }
+            return header
         } catch {
             return nil
         }
@@ -121,6 +138,20 @@ package struct CallMedia: ~Copyable {
     package mutating func setPayloadType(_ payloadType: PayloadType) {
         sender.payloadType = payloadType
         receiver.payloadType = payloadType
+    }
+
+    /// The header extensions that offer and answer agreed on: written from the next packet on, and looked for.
+    package mutating func setHeaderExtensions(_ extensions: RTPHeaderExtensions) {
+        sender.headerExtensions = extensions
+    }
+
+    /// The 48-bit number of the packet written last: its sequence number and the wraps before it.
+    package var sentIndex: UInt64 { UInt64(max(0, sender.nextSequence.rawValue - 1)) }
+
+    /// The 48-bit number of the newest packet heard and the stream it is of; nil before the first.
+    package var heardIndex: (ssrc: SSRC, index: UInt64)? {
+        guard let heard, let highest = heard.numbers.highest else { return nil }
+        return (heard.ssrc, UInt64(max(0, highest.rawValue)))
     }
 
     /// Writes the RTCP report that is due on the media path; false when none is.
@@ -135,9 +166,24 @@ package struct CallMedia: ~Copyable {
         }
     }
 
+    /// Writes the last report with a goodbye of our stream; false when nothing was ever sent, or without room.
+    package mutating func writeGoodbye(
+        _ reporter: inout RTCPReporter, into out: inout OutputRawSpan, now: Instant
+    ) -> Bool {
+        do throws(RTPError) {
+            return try reporter.writeGoodbye(
+                into: &out, sent: sender.counters, reception: &receiver.pathReception, now: now)
+        } catch {
+            return false
+        }
+    }
+
     /// Takes a decrypted RTCP compound.
     package mutating func receiveReport(_ bytes: borrowing RawSpan, _ reporter: inout RTCPReporter, now: Instant) {
-        _ = reporter.handle(bytes, reception: &receiver.pathReception, now: now)
+        let news = reporter.handle(bytes, reception: &receiver.pathReception, now: now)
+        // A peer that reports on the stream has found its media section.
+        if news.isAboutUs { sender.writesMID = false }
+        if news.saidGoodbye { remoteGoodbye = true }
     }
 
     /// A copy of the receiver's figures.

@@ -68,9 +68,23 @@ struct Carriages: ~Copyable {
     mutating func end(now: Instant) {
         isEnded = true
         media.stop()
+        sayGoodbye(now: now)
         closePath(now: now)
         parked.removeAll()
         isActive = false
+    }
+
+    /// The peer learns by RTCP, too, that our stream ends. RFC 3550 §6.3.7.
+    private mutating func sayGoodbye(now: Instant) {
+        guard hasDestination, var packet = scratch.take(), Self.writeGoodbye(&media, &rtcp, into: &packet, now: now)
+        else { return }
+        path?.sendLast(&packet, now: now)
+    }
+
+    private static func writeGoodbye(
+        _ media: inout CallMedia, _ rtcp: inout RTCPReporter, into packet: inout Packet, now: Instant
+    ) -> Bool {
+        packet.write { out in media.writeGoodbye(&rtcp, into: &out, now: now) }
     }
 
     // MARK: The path's description
@@ -176,7 +190,10 @@ struct Carriages: ~Copyable {
         case .some(let line): packet.assign(line.bytes(range))
         case .none: return false
         }
-        return !isRTCP(packet.bytes) && receiveAudio(packet.bytes, on: .websocket, now: now)
+        let isHeard = !isRTCP(packet.bytes) && receiveAudio(packet.bytes, on: .websocket, now: now)
+        // What the line carries the path's rollover counter does not see.
+        if isHeard, let heard = media.heardIndex { path?.advanceReceiver(of: heard.ssrc, to: heard.index) }
+        return isHeard
     }
 
     /// The path has its keys: what waited for them is taken now. True when something of it was heard.
@@ -241,7 +258,8 @@ struct Carriages: ~Copyable {
             switch kind {
             case .websocket:
                 line?.sendBinary(packet.bytes)
-            case .webrtc: if let transmit = path?.sendRTP(&packet, now: now) { return transmit }
+            case .webrtc:
+                if let transmit = path?.sendRTP(&packet, index: media.sentIndex, now: now) { return transmit }
             }
             packet.count = 0
         }

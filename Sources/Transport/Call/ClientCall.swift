@@ -89,7 +89,8 @@ package struct ClientCall: ~Copyable {
             recovery: configuration.recovery, limits: configuration.limits)
         carriages = Carriages(
             parksLineAudio: true, limits: configuration.limits, media: media,
-            rtcp: RTCPReporter(localSSRC: ssrc, cname: ""))
+            rtcp: RTCPReporter(
+                localSSRC: ssrc, cname: String(ssrc.rawValue, radix: 36), randomness: self.randomness.split("rtcp")))
     }
 
     // MARK: What it knows

@@ -72,7 +72,8 @@ package struct ServerCall: ~Copyable {
         policy = ServerPolicy(limits: configuration.limits, now: now)
         carriages = Carriages(
             parksLineAudio: false, limits: configuration.limits, media: media,
-            rtcp: RTCPReporter(localSSRC: ssrc, cname: String(ssrc.rawValue, radix: 36)))
+            rtcp: RTCPReporter(
+                localSSRC: ssrc, cname: String(ssrc.rawValue, radix: 36), randomness: self.randomness.split("rtcp")))
         carriages.line = LineConnection.server(now: now, randomness: self.randomness.split("line"))
     }
 

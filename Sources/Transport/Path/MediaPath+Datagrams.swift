@@ -1,5 +1,5 @@
 package import ICELite
-internal import TransportMedia
+package import TransportMedia
 package import TransportRuntime
 
 // What comes and what goes.
@@ -143,8 +143,10 @@ extension MediaPath {
 
     /// Encrypts the RTP packet in place and says where it goes; a second destination's copy waits for `pollTransmit`. Nil,
     /// with the packet empty, when it must not be sent now.
-    package mutating func sendRTP(_ packet: inout Packet, now: Instant) -> Transmit? {
-        guard let destinations = mediaDestinations, !isClosed, srtp?.protectRTP(&packet) == .ok else {
+    ///
+    /// - Parameter index: the packet's 48-bit number, which also counts what went by the call line; nil takes the nearest.
+    package mutating func sendRTP(_ packet: inout Packet, index: UInt64? = nil, now: Instant) -> Transmit? {
+        guard let destinations = mediaDestinations, !isClosed, srtp?.protectRTP(&packet, index: index) == .ok else {
             packet.count = 0
             return nil
         }
@@ -158,6 +160,17 @@ extension MediaPath {
             return nil
         }
         return address(&packet, to: destinations, now: now)
+    }
+
+    /// Encrypts the RTCP compound in place; a copy of it waits for `pollTransmit`, also after `close`.
+    package mutating func sendLast(_ packet: inout Packet, now: Instant) {
+        guard let transmit = sendRTCP(&packet, now: now) else { return }
+        farewell = Parked(path: transmit.path, bytes: packet.copiedBytes, at: now)
+    }
+
+    /// A packet of `ssrc` with this 48-bit number came by the call line: the path's packets are numbered about there.
+    package mutating func advanceReceiver(of ssrc: SSRC, to index: UInt64) {
+        srtp?.advanceReceiver(of: ssrc.rawValue, to: index)
     }
 
     private mutating func address(
@@ -187,6 +200,12 @@ extension MediaPath {
                 pump(now: now)
                 return transmit
             }
+        }
+        if let farewell {
+            self.farewell = nil
+            guard farewell.bytes.count <= out.freeCapacity else { return nil }
+            for byte in farewell.bytes { out.append(byte, as: UInt8.self) }
+            return Transmit(path: farewell.path, byteCount: farewell.bytes.count)
         }
         while !outbox.isEmpty {
             let next = outbox.removeFirst()

@@ -40,6 +40,7 @@ extension MediaPath {
             do throws(SRTPError) {
                 var session = try SRTPSession(keys: keys, localSSRC: localSSRC)
                 if let remoteSSRC { session.addRemoteSSRC(remoteSSRC) }
+                session.learnablePayloadTypes = payloadTypes
                 srtp = consume session
                 statistics.srtpProfile = keys.profile
             } catch {

@@ -72,6 +72,8 @@ package struct MediaPath: ~Copyable {
     let options: HandshakeOptions
     let localSSRC: UInt32
     var remoteSSRC: UInt32?
+    /// Payload types whose packets may teach an SSRC that is not announced.
+    var payloadTypes: [UInt8] = []
     /// What the first description said, and a restart's must repeat.
     var identity: RemoteIdentity?
     private let silenceLimit: Nanoseconds
@@ -87,6 +89,8 @@ package struct MediaPath: ~Copyable {
     var signallingRoundTrip: Nanoseconds?
     let madeAt: Instant
     var outbox: [Parked] = []
+    /// The goodbye of our stream, encrypted and charged; goes ahead of close_notify.
+    var farewell: Parked?
     var parkedMedia: [Parked] = []
     var events: [Event] = []
     var isClosed = false
@@ -137,6 +141,7 @@ package struct MediaPath: ~Copyable {
         self.options = options
         self.localSSRC = localSSRC
         remoteSSRC = remote.ssrc
+        payloadTypes = remote.payloadTypes
         identity = RemoteIdentity(remote, towardsPassive: true)
         silenceLimit = limits.recoveryWindow.nanoseconds
         madeAt = now
@@ -152,6 +157,7 @@ package struct MediaPath: ~Copyable {
         _ remote: RemotePathDescription, flight: [[UInt8]] = [], after: Nanoseconds? = nil, now: Instant
     ) throws(PathError) {
         remoteSSRC = remote.ssrc
+        payloadTypes = remote.payloadTypes
         identity = RemoteIdentity(remote)
         signallingRoundTrip = after.map { min($0, Self.signallingRoundTripLimit) }
         try continueHandshake(with: remote, flight: flight, now: now)

@@ -12,6 +12,8 @@ package struct RemotePathDescription: Sendable {
     package var candidates: [ICECandidate]
     package var endOfCandidates: Bool
     package var ssrc: UInt32?
+    /// Payload types of the call's audio: a stream that is not announced is told by them.
+    package var payloadTypes: [UInt8]
 
     /// Reads the description out of a parsed offer or answer.
     ///
@@ -29,6 +31,7 @@ package struct RemotePathDescription: Sendable {
         candidates = media.candidates.compactMap { text in try? ICECandidate(parsing: text) }
         endOfCandidates = media.endOfCandidates
         ssrc = media.ssrc?.rawValue
+        payloadTypes = [media.opusPayloadType, media.redPayloadType].compactMap { $0?.rawValue }
     }
 }
 

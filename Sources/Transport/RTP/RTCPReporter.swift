@@ -1,51 +1,15 @@
 package import ICELite
 
-/// What our sender has done so far: the numbers of a sender report.
-package struct RTPSenderCounters: Hashable, Sendable {
-    /// RTP packets sent.
-    package var packetsSent: Int64 = 0
-    /// Payload bytes sent.
-    package var bytesSent: Int64 = 0
-    /// Header bytes sent.
-    package var headerBytesSent: Int64 = 0
-    /// Timestamp of the last packet.
-    package var lastTimestamp: UInt32 = 0
-    /// When the last packet was made; nil before the first.
-    package var lastPacketAt: Instant?
-
-    package init() {}
-}
-
-/// What the peer last reported of our stream.
-package struct RTCPRemoteReport: Hashable, Sendable {
-    /// Low 16 bits of its rollover counter and the highest sequence number it has received.
-    package var highestSequence: UInt32
-    /// Loss since its report before, 0…1.
-    package var fractionLost: Double
-    /// Packets of ours that it missed since the stream began.
-    package var cumulativeLost: Int32
-    /// Jitter it sees, in RTP ticks.
-    package var jitter: UInt32
-    /// Round trip at this report; nil if the report does not say.
-    package var roundTrip: Nanoseconds?
-    /// When the report came.
-    package var receivedAt: Instant
-    /// Reports in a row, this one included, whose highest number was the one before's: 0 while it moves.
-    package var standstills: Int
-}
-
-/// Sends our RTCP reports in time and learns from the peer's. RFC 3550 §6, RFC 4585 (no 5 s minimum).
+/// Sends our RTCP reports in time and learns from the peer's. RFC 3550 §6, RFC 4585 (no 5 s minimum), RFC 5506.
 package struct RTCPReporter: Sendable {
-    /// Between reports while nothing is lost.
-    package static let interval: Nanoseconds = .seconds(1)
-    /// Between reports while there is loss in either direction.
-    package static let lossInterval: Nanoseconds = .milliseconds(500)
-    /// Before the first report.
-    package static let firstInterval: Nanoseconds = .milliseconds(500)
+    /// Reduced-size reports go without a description for this long at most: somebody must know whose stream it is.
+    package static let descriptionInterval: Nanoseconds = .seconds(5)
 
     /// Our stream.
     package let localSSRC: SSRC
-    /// When `pollReport` has something; `.never` before `start`.
+    /// The peer takes reports without description (`a=rtcp-rsize`). RFC 5506.
+    package var isReducedSize = false
+    /// When `pollReport` has something; `.never` before `start` and after a goodbye.
     package private(set) var nextDeadline: Instant = .never
     /// The peer's last report about our stream.
     package private(set) var remote: RTCPRemoteReport?
@@ -64,21 +28,42 @@ package struct RTCPReporter: Sendable {
     /// The peer said goodbye to the stream we hear.
     package private(set) var remoteGoodbye = false
 
+    /// The 5 % share.
+    package private(set) var interval: RTCPInterval
     private let cname: [UInt8]
+    private var randomness: Randomness
+    private var startedAt = Instant.never
+    private var lastReportAt = Instant.never
+    private var lastDescriptionAt = Instant.never
+    /// Packets sent by the last report and by the one before.
+    private var sentByReport: (last: Int64, before: Int64) = (0, 0)
+    /// Packets received by the last report.
+    private var receivedByReport: Int64 = 0
+    private var isLossy = false
 
-    /// A reporter of the stream `localSSRC`, named `cname` (cut at 255 bytes).
-    package init(localSSRC: SSRC, cname: String) {
+    /// A reporter of the stream `localSSRC`, named `cname` (cut at 255 bytes), which draws its intervals from `randomness`.
+    ///
+    /// - Parameter sessionBitsPerSecond: what the call takes both ways; reports keep to 5 % of it.
+    package init(
+        localSSRC: SSRC, cname: String, sessionBitsPerSecond: Int = RTCPInterval.audioBitsPerSecond,
+        randomness: Randomness
+    ) {
         self.localSSRC = localSSRC
         self.cname = Array(cname.utf8.prefix(255))
+        self.randomness = randomness
+        interval = RTCPInterval(firstByteCount: 52 + Self.descriptionByteCount(cname: self.cname))
+        interval.sessionBitsPerSecond = sessionBitsPerSecond
     }
 
     /// Arms the deadline of the first report: call when the keys are there.
     package mutating func start(now: Instant) {
-        if nextDeadline == .never { nextDeadline = now + Self.firstInterval }
+        guard startedAt == .never else { return }
+        startedAt = now
+        nextDeadline = now + RTCPInterval.drawFirst(using: &randomness)
     }
 
-    /// Appends the compound that is due: SR when we have sent, else RR, with SDES CNAME. False, with `out` untouched,
-    /// when none is due. Does not allocate.
+    /// Appends the report that is due: SR when we have sent lately, else RR, with SDES CNAME unless it may be left out.
+    /// False, with `out` untouched, when none is due. Does not allocate.
     ///
     /// - Parameter reception: of the stream we hear; nil before its first packet.
     /// - Throws: `noRoom` (needs `byteCountAtMost`); the report is then skipped.
@@ -87,37 +72,70 @@ package struct RTCPReporter: Sendable {
         into out: inout OutputRawSpan, sent: RTPSenderCounters, reception: inout RTPReceptionStatistics?, now: Instant
     ) throws(RTPError) -> Bool {
         guard now >= nextDeadline else { return false }
+        // RFC 3550 §6.3.6, reconsideration: the compounds that came since may have been large.
+        if lastReportAt != .never {
+            let reconsidered = lastReportAt + interval.drawShare(using: &randomness)
+            if reconsidered > now {
+                nextDeadline = reconsidered
+                return false
+            }
+        }
         let block = reception?.makeReportBlock(now: now)
-        let isLossy = (block?.fractionLost ?? 0) > 0 || (remote?.fractionLost ?? 0) > 0
-        nextDeadline = now + (isLossy ? Self.lossInterval : Self.interval)
+        let received = reception?.packetsReceived ?? 0
+        // A stream that stands still shows no loss: nothing was expected since.
+        let isStill = received > 0 && received == receivedByReport || (remote?.standstills ?? 0) > 0
+        receivedByReport = received
+        isLossy =
+            isStill || (block?.fractionLost ?? 0) > 0 || (remote?.fractionLost ?? 0) > 0
+            || now - startedAt < RTCPInterval.early
+        schedule(now: now)
         guard out.freeCapacity >= byteCountAtMost else { throw .noRoom }
-        try append(sent: sent, block: block, into: &out, now: now)
+        let needsDescription =
+            !isReducedSize || lastDescriptionAt == .never || now - lastDescriptionAt >= Self.descriptionInterval
+        let before = out.byteCount
+        try append(sent: sent, block: block, describes: needsDescription, into: &out, now: now)
+        interval.note(byteCount: out.byteCount - before)
         reportsSent += 1
         return true
     }
 
-    /// Room a compound needs: SR with a block, SDES, BYE.
-    package var byteCountAtMost: Int { 52 + 4 + (6 + cname.count + 4) / 4 * 4 + 8 }
+    private mutating func schedule(now: Instant) {
+        lastReportAt = now
+        nextDeadline =
+            now
+            + max(
+                interval.drawShare(using: &randomness),
+                RTCPInterval.drawWanted(isLossy: isLossy, using: &randomness))
+    }
 
-    /// Appends a report, due or not, and a goodbye of our stream. RFC 3550 §6.3.7. No report follows.
+    private static func descriptionByteCount(cname: [UInt8]) -> Int { 4 + (6 + cname.count + 4) / 4 * 4 }
+
+    /// Room a compound needs: SR with a block, SDES, BYE.
+    package var byteCountAtMost: Int { 52 + Self.descriptionByteCount(cname: cname) + 8 }
+
+    /// Appends a whole compound, due or not, with a goodbye of our stream. RFC 3550 §6.3.7. No report follows.
     ///
+    /// - Returns: false, with `out` untouched, when nothing was ever sent: then nobody is to be told.
     /// - Throws: `noRoom`, with `out` untouched.
     @_lifetime(out: copy out)
     package mutating func writeGoodbye(
         into out: inout OutputRawSpan, sent: RTPSenderCounters, reception: inout RTPReceptionStatistics?, now: Instant
-    ) throws(RTPError) {
-        guard out.freeCapacity >= byteCountAtMost else { throw .noRoom }
+    ) throws(RTPError) -> Bool {
         nextDeadline = .never
-        try append(sent: sent, block: reception?.makeReportBlock(now: now), into: &out, now: now)
+        guard reportsSent > 0 || sent.packetsSent > 0 else { return false }
+        guard out.freeCapacity >= byteCountAtMost else { throw .noRoom }
+        try append(sent: sent, block: reception?.makeReportBlock(now: now), describes: true, into: &out, now: now)
         try RTCPWriter.goodbye(of: localSSRC, into: &out)
         reportsSent += 1
+        return true
     }
 
     @_lifetime(out: copy out)
-    private func append(
-        sent: RTPSenderCounters, block: RTCPReportBlock?, into out: inout OutputRawSpan, now: Instant
+    private mutating func append(
+        sent: RTPSenderCounters, block: RTCPReportBlock?, describes: Bool, into out: inout OutputRawSpan, now: Instant
     ) throws(RTPError) {
-        if let lastPacketAt = sent.lastPacketAt {
+        // RFC 3550 §6.4: a sender is who has sent since the last report or the one before.
+        if let lastPacketAt = sent.lastPacketAt, sent.packetsSent > sentByReport.before {
             let elapsed = min(max(0, now - lastPacketAt), .seconds(60)) * 48 / 1_000_000
             let info = RTCPSenderInfo(
                 ntpTime: NTPTime.full(now), rtpTimestamp: sent.lastTimestamp &+ UInt32(elapsed),
@@ -127,27 +145,32 @@ package struct RTCPReporter: Sendable {
         } else {
             try RTCPWriter.receiverReport(from: localSSRC, block: block, into: &out)
         }
+        sentByReport = (sent.packetsSent, sentByReport.last)
+        guard describes else { return }
         try RTCPWriter.sourceDescription(of: localSSRC, cname: cname, into: &out)
+        lastDescriptionAt = now
     }
 
-    /// Learns from the (authenticated) compound `bytes` of the peer. Returns whether it held a report on our stream.
-    /// A malformed compound is used up to its fault and counted. Does not allocate.
+    /// Learns from the (authenticated) compound `bytes` of the peer, and says what it meant. A malformed compound is used
+    /// up to its fault and counted. Does not allocate.
     @discardableResult
     package mutating func handle(
         _ bytes: borrowing RawSpan, reception: inout RTPReceptionStatistics?, now: Instant
-    ) -> Bool {
+    ) -> RTCPNews {
         var reader = RTCPReader()
-        var isAboutUs = false
+        var news = RTCPNews()
+        interval.note(byteCount: bytes.byteCount)
         do throws(RTPError) {
             while let packet = try reader.next(in: bytes) {
                 switch packet {
                 case .senderReport(let ssrc, let info, let blocks):
+                    if reception == nil { reception = RTPReceptionStatistics(ssrc: ssrc) }
                     if reception?.ssrc == ssrc { reception?.receive(senderReport: info, now: now) }
-                    isAboutUs = learn(blocks, in: bytes, now: now) || isAboutUs
+                    if learn(blocks, in: bytes, now: now) { news.isAboutUs = true }
                 case .receiverReport(_, let blocks):
-                    isAboutUs = learn(blocks, in: bytes, now: now) || isAboutUs
+                    if learn(blocks, in: bytes, now: now) { news.isAboutUs = true }
                 case .goodbye(let sources):
-                    if let ssrc = reception?.ssrc, sources.contains(ssrc, in: bytes) { remoteGoodbye = true }
+                    if let ssrc = reception?.ssrc, sources.contains(ssrc, in: bytes) { news.saidGoodbye = true }
                 case .sourceDescription: break
                 case .unknown: unknownPackets += 1
                 }
@@ -155,7 +178,8 @@ package struct RTCPReporter: Sendable {
         } catch {
             malformed += 1
         }
-        return isAboutUs
+        if news.saidGoodbye { remoteGoodbye = true }
+        return news
     }
 
     private mutating func learn(_ blocks: RTCPReportBlocks, in bytes: borrowing RawSpan, now: Instant) -> Bool {
@@ -173,9 +197,17 @@ package struct RTCPReporter: Sendable {
                 highestSequence: block.highestSequence, fractionLost: Double(block.fractionLost) / 256,
                 cumulativeLost: block.cumulativeLost, jitter: block.jitter, roundTrip: roundTrip, receivedAt: now,
                 standstills: isStill ? (remote?.standstills ?? 0) + 1 : 0)
-            if block.fractionLost > 0 { nextDeadline = min(nextDeadline, now + Self.lossInterval) }
+            if block.fractionLost > 0 || isStill { hasten(now: now) }
             return true
         }
         return false
+    }
+
+    /// Loss begins: the next report does not wait for a quiet interval's end.
+    private mutating func hasten(now: Instant) {
+        guard !isLossy, lastReportAt != .never, nextDeadline != .never else { return }
+        isLossy = true
+        let wanted = lastReportAt + RTCPInterval.drawWanted(isLossy: true, using: &randomness)
+        nextDeadline = min(nextDeadline, max(now, wanted))
     }
 }

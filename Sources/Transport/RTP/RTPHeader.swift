@@ -25,6 +25,10 @@ package struct RTPHeader: Hashable, Sendable {
     package var ssrc: SSRC
     /// Where the payload lies in the parsed packet, without padding; may be empty. `12..<12` for a header that was made.
     package private(set) var payload: Range<Int>
+    /// Contributing sources that a mixer names, 0…15. 0 in a header that was made.
+    package private(set) var sourceCount = 0
+    /// The header extension of a parsed packet; nil without one.
+    package private(set) var extensions: RTPExtensionBlock?
 
     /// A header to encode.
     package init(
@@ -38,7 +42,7 @@ package struct RTPHeader: Hashable, Sendable {
         payload = Self.fixedByteCount..<Self.fixedByteCount
     }
 
-    /// Reads the header of the whole packet `bytes`: skips contributing sources and a header extension of any profile,
+    /// Reads the header of the whole packet `bytes`: finds contributing sources and a header extension of any profile,
     /// takes padding off. Does not allocate.
     ///
     /// - Throws: `truncated`, `badVersion`, `badPadding`. An empty payload is no error: its sequence number counts.
@@ -46,10 +50,14 @@ package struct RTPHeader: Hashable, Sendable {
         guard bytes.byteCount >= Self.fixedByteCount else { throw .truncated }
         let first = bytes[rtpByte: 0]
         guard first >> 6 == 2 else { throw .badVersion(first >> 6) }
-        var start = Self.fixedByteCount + 4 * Int(first & 0x0F)
+        sourceCount = Int(first & 0x0F)
+        var start = Self.fixedByteCount + 4 * sourceCount
         if first & 0x10 != 0 {
             guard bytes.byteCount >= start + 4 else { throw .truncated }
-            start += 4 + 4 * Int(bytes.rtpUInt16(at: start + 2))
+            let profile = bytes.rtpUInt16(at: start)
+            let elements = (start + 4)..<(start + 4 + 4 * Int(bytes.rtpUInt16(at: start + 2)))
+            extensions = RTPExtensionBlock(profile: profile, elements: elements)
+            start = elements.upperBound
         }
         guard bytes.byteCount >= start else { throw .truncated }
         var end = bytes.byteCount
@@ -67,17 +75,48 @@ package struct RTPHeader: Hashable, Sendable {
         payload = start..<end
     }
 
-    /// Appends the twelve bytes of this header; the payload follows. Does not allocate.
+    /// Contributing source `index` (0..<`sourceCount`) of the packet `bytes` that this header was parsed from.
+    package func source(_ index: Int, in bytes: borrowing RawSpan) -> SSRC {
+        precondition((0..<sourceCount).contains(index), "no such contributing source")
+        return SSRC(bytes.rtpUInt32(at: Self.fixedByteCount + 4 * index))
+    }
+
+    /// Appends this header; the payload follows, and behind it, when `isPadded`, what `appendPadding` writes. Twelve bytes
+    /// unless there are sources or extensions. Does not allocate.
     ///
+    /// - Parameters:
+    ///   - sources: contributing sources, at most 15. RFC 3550 §5.1.
+    ///   - extensions: what goes into the header extension; a block without elements is not written. RFC 8285.
+    ///   - withMID: write the `mid` among them.
+    ///   - level: the audio level among them.
     /// - Throws: `noRoom`, with `out` untouched.
     @_lifetime(out: copy out)
-    package func encode(into out: inout OutputRawSpan) throws(RTPError) {
-        guard out.freeCapacity >= Self.fixedByteCount else { throw .noRoom }
-        out.append(0x80, as: UInt8.self)
+    package func encode(
+        into out: inout OutputRawSpan, sources: [SSRC] = [], extensions: RTPHeaderExtensions = RTPHeaderExtensions(),
+        withMID: Bool = true, level: AudioLevel = .silence, isPadded: Bool = false
+    ) throws(RTPError) {
+        precondition(sources.count <= 15, "a packet names at most 15 contributing sources")
+        let extensionByteCount = extensions.byteCount(withMID: withMID)
+        guard out.freeCapacity >= Self.fixedByteCount + 4 * sources.count + extensionByteCount else { throw .noRoom }
+        let flags: UInt8 = 0x80 | (isPadded ? 0x20 : 0) | (extensionByteCount > 0 ? 0x10 : 0)
+        out.append(flags | UInt8(sources.count), as: UInt8.self)
         out.append((marker ? 0x80 : 0) | payloadType.rawValue, as: UInt8.self)
         out.appendRTP(sequenceNumber.rawValue)
         out.appendRTP(timestamp)
         out.appendRTP(ssrc.rawValue)
+        for source in sources { out.appendRTP(source.rawValue) }
+        extensions.append(withMID: withMID, level: level, to: &out)
+    }
+
+    /// Appends `count` (1…255) bytes of padding behind the payload of a packet whose header says that it is padded.
+    ///
+    /// - Throws: `noRoom`, with `out` untouched.
+    @_lifetime(out: copy out)
+    package static func appendPadding(_ count: UInt8, into out: inout OutputRawSpan) throws(RTPError) {
+        precondition(count > 0, "padding counts its own last byte")
+        guard out.freeCapacity >= Int(count) else { throw .noRoom }
+        for _ in 1..<count { out.append(0, as: UInt8.self) }
+        out.append(count, as: UInt8.self)
     }
 }
 

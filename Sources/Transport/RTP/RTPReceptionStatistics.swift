@@ -55,9 +55,6 @@ package struct RTPReceptionStatistics: Sendable {
 
     /// Counts a packet of the stream that came (authenticated) at `now`.
     package mutating func receive(_ header: RTPHeader, byteCount: Int, now: Instant) {
-        packetsReceived += 1
-        bytesReceived += Int64(header.payload.count)
-        headerBytesReceived += Int64(byteCount - header.payload.count)
         let sequence = header.sequenceNumber
         if let highest = tracker.highest {
             let distance = sequence.distance(from: highest.sequenceNumber)
@@ -65,8 +62,6 @@ package struct RTPReceptionStatistics: Sendable {
                 // §A.1: one wild number is a straggler; two in a row are a sender that began anew.
                 guard suspectNext == sequence else {
                     suspectNext = sequence.next
-                    lastArrival = now
-                    packetsReceived -= 1
                     return
                 }
                 lostBefore = packetsLost
@@ -78,6 +73,9 @@ package struct RTPReceptionStatistics: Sendable {
                 lastArrival = nil
             }
         }
+        packetsReceived += 1
+        bytesReceived += Int64(header.payload.count)
+        headerBytesReceived += Int64(byteCount - header.payload.count)
         suspectNext = nil
         let isFirst = tracker.highest == nil
         let extended = tracker.update(sequence)
@@ -96,9 +94,15 @@ package struct RTPReceptionStatistics: Sendable {
         // A pause of DTX, a jump or a second copy: not a statement about the network.
         guard ticks != 0, abs(ticks) <= max(1, abs(packets)) * Self.longestPacket, abs(ticks) < 10 * clockRate
         else { return }
-        let elapsed = min(max(now - lastArrival, -10_000_000_000), 10_000_000_000) * clockRate / 1_000_000_000
+        // Of two moments in ticks, not of their difference: what is rounded off one packet is given back by the next.
+        let elapsed = min(max(rtpTicks(now) - rtpTicks(lastArrival), -10 * clockRate), 10 * clockRate)
         let difference = abs(elapsed - ticks)
         scaledJitter += difference - ((scaledJitter + 8) >> 4)
+    }
+
+    private func rtpTicks(_ instant: Instant) -> Int64 {
+        let (seconds, rest) = instant.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        return seconds &* clockRate &+ rest * clockRate / 1_000_000_000
     }
 
     /// Remembers a sender report of the stream that came at `now`, for LSR and DLSR.

@@ -12,6 +12,9 @@ package struct SRTPSession: ~Copyable {
     package static let maximumLearnedSSRCs = 4
     /// SSRCs received, signalled and learned together.
     package static let maximumRemoteSSRCs = 8
+    /// A step of the index that libsrtp2's own guess is not trusted with: its rollover counter is set for it. Half of
+    /// what RFC 3711 §3.3.1 lets the guess reach.
+    private static let longStep: Int64 = 16_384
     /// A fixed RTP header; also the least that RTCP and its SRTCP trailer are checked against.
     private static let rtpHeaderLength = 12
     private static let rtcpHeaderLength = 8
@@ -20,9 +23,7 @@ package struct SRTPSession: ~Copyable {
     package let localSSRC: UInt32
     /// The profile in use.
     package let profile: SRTPProfile
-    /// SSRCs that we receive, in the order they came to be known.
-    package private(set) var remoteSSRCs: [UInt32] = []
-    /// Payload types whose packets may teach us an SSRC; empty means any. Checked before any cryptography.
+    /// Payload types whose RTP packets may teach us an SSRC; empty means any. Checked before any cryptography.
     package var learnablePayloadTypes: [UInt8] = []
     /// Counts since the session was made.
     package private(set) var statistics = SRTPStatistics()
@@ -33,9 +34,20 @@ package struct SRTPSession: ~Copyable {
     /// Knows the template only: packets of unknown SSRCs are tried here, on a copy.
     private let probe: OpaquePointer
     private let scratch: UnsafeMutableRawPointer
-    /// 48-bit index of the newest packet protected, -1 before the first.
+    /// A stream that we receive.
+    private struct RemoteStream {
+        let ssrc: UInt32
+        /// Signalled, or heard with a payload type that may teach: its RTP is taken. Else only its reports are.
+        var carriesRTP: Bool
+        /// 48-bit index of the newest RTP packet that authenticated; -1 before the first.
+        var newest: Int64 = -1
+        /// The index about which its packets are numbered now, when the call line told so; -1 when none did.
+        var expected: Int64 = -1
+    }
+
+    private var streams: [RemoteStream] = []
+    /// 48-bit index of the newest packet protected; -1 before the first.
     private var sentIndex: Int64 = -1
-    private var rolloverToSend: UInt32 = 0
 
     /// Sets libsrtp2 up, once a process. Built on NSS that takes some 50 ms: do it before a call waits for its keys.
     package static func prepareLibrary() { _ = srtp_shim_initialize() }
@@ -66,7 +78,7 @@ package struct SRTPSession: ~Copyable {
         self.keys = keys
         self.localSSRC = localSSRC
         profile = keys.profile
-        remoteSSRCs.reserveCapacity(Self.maximumRemoteSSRCs)
+        streams.reserveCapacity(Self.maximumRemoteSSRCs)
     }
 
     deinit {
@@ -79,52 +91,50 @@ package struct SRTPSession: ~Copyable {
 
     // MARK: - Streams
 
+    /// SSRCs that we receive, in the order they came to be known. Allocates.
+    package var remoteSSRCs: [UInt32] { streams.map(\.ssrc) }
+
     /// Receives `ssrc`, which the signalling named.
     ///
     /// - Returns: Whether it is received now; false when there are too many already.
     @discardableResult
-    package mutating func addRemoteSSRC(_ ssrc: UInt32) -> Bool {
-        if remoteSSRCs.contains(ssrc) { return true }
-        guard remoteSSRCs.count < Self.maximumRemoteSSRCs else { return false }
-        let inbound = inbound
-        let profile = profile
-        guard keys.withRemote({ Self.add(to: inbound, profile, ssrc: ssrc, key: $0) }) == 0 else { return false }
-        remoteSSRCs.append(ssrc)
-        return true
-    }
+    package mutating func addRemoteSSRC(_ ssrc: UInt32) -> Bool { addStream(ssrc, carriesRTP: true) }
 
-    /// Tells the sender that the next packet is number `index` of the stream (sequence number and the wraps before it,
-    /// 48 bits). Needed when more than 32,768 packets went by unprotected, as they do while the line carries the audio.
-    /// Never goes back: an index that is not newer changes nothing, for a key must not meet an index twice.
-    package mutating func advanceSender(to index: UInt64) {
-        let rollover = UInt32(truncatingIfNeeded: index >> 16)
-        guard index < 1 << 48, Int64(index) > sentIndex, rollover > rolloverToSend else { return }
-        if srtp_set_stream_roc(outbound, localSSRC, rollover) == srtp_err_status_ok { rolloverToSend = rollover }
-    }
-
-    /// Tells the receiver that packets about `index` (48 bits) of `ssrc` come next. Never goes back.
+    /// Packets about number `index` of `ssrc` come next: its sequence number and the wraps before it, 48 bits. To be told
+    /// of each packet that came by another carriage, so that a gap of more than 32,768 packets leaves the rollover counter
+    /// known. Never goes back.
     package mutating func advanceReceiver(of ssrc: UInt32, to index: UInt64) {
-        var current: UInt32 = 0
-        guard index < 1 << 48, remoteSSRCs.contains(ssrc),
-            srtp_get_stream_roc(inbound, ssrc, &current) == srtp_err_status_ok,
-            UInt32(index >> 16) > current
+        guard index < 1 << 48, let position = streamIndex(ssrc),
+            Int64(index) > max(streams[position].newest, streams[position].expected)
         else { return }
-        _ = srtp_set_stream_roc(inbound, ssrc, UInt32(index >> 16))
+        streams[position].expected = Int64(index)
     }
 
     // MARK: - RTP
 
-    /// Encrypts an RTP packet of `localSSRC` and adds its tag. A sequence number already protected is refused as `.replay`.
-    package mutating func protectRTP(_ packet: inout Packet) -> SRTPResult {
+    /// Encrypts an RTP packet of `localSSRC` and adds its tag.
+    ///
+    /// - Parameter index: the packet's 48-bit number, its sequence number and the wraps before it. Needed when 32,768 or
+    ///   more numbers have gone by unprotected, as they do while the line carries the audio; nil takes the number nearest
+    ///   to the last one.
+    /// - Returns: `.replay` unless the number is newer than every one before: a key must not meet a number twice.
+    package mutating func protectRTP(_ packet: inout Packet, index: UInt64? = nil) -> SRTPResult {
         guard Self.rtpPayloadOffset(packet) != nil else { return drop(.malformed) }
         guard packet.capacity - packet.count >= profile.rtpTagLength else { return drop(.noRoom) }
         guard Self.word(packet, at: 8) == localSSRC else { return drop(.noStream) }
-        let sequence = Int64(packet.base.loadUnaligned(fromByteOffset: 2, as: UInt16.self).bigEndian)
+        let sequence = Self.sequence(packet)
+        if let index, index >= 1 << 48 || UInt16(truncatingIfNeeded: index) != sequence { return drop(.malformed) }
+        let number = index.map { Int64($0) } ?? Self.nearest(sequence, to: sentIndex)
+        guard number > sentIndex else { return drop(.replay) }
+        let isLong = number - max(sentIndex, 0) >= Self.longStep
+        if isLong { _ = srtp_set_stream_roc(outbound, localSSRC, UInt32(truncatingIfNeeded: number >> 16)) }
         let length = srtp_shim_protect(outbound, packet.base, Int32(packet.count))
+        // What libsrtp2 has not used up of it would hold the counter at the next wrap.
+        if isLong { _ = srtp_set_stream_roc(outbound, localSSRC, 0) }
         guard length >= 0 else { return drop(Self.reason(of: length)) }
         packet.count = Int(length)
         statistics.protected &+= 1
-        noteSent(sequence)
+        sentIndex = number
         return .ok
     }
 
@@ -134,14 +144,34 @@ package struct SRTPSession: ~Copyable {
             return drop(.malformed)
         }
         let ssrc = Self.word(packet, at: 8)
-        if !remoteSSRCs.contains(ssrc) {
+        var known = streamIndex(ssrc)
+        if known.map({ !streams[$0].carriesRTP }) ?? true {
             let payloadType = packet.base.load(fromByteOffset: 1, as: UInt8.self) & 0x7F
             guard learnablePayloadTypes.isEmpty || learnablePayloadTypes.contains(payloadType) else {
                 return drop(.noStream)
             }
-            if let reason = learn(ssrc, from: packet, isRTCP: false) { return drop(reason) }
+            if known == nil {
+                if let reason = learn(ssrc, from: packet, isRTCP: false) { return drop(reason) }
+                known = streamIndex(ssrc)
+            }
         }
-        return finish(srtp_shim_unprotect(inbound, packet.base, Int32(packet.count)), &packet)
+        guard let position = known else { return drop(.noStream) }
+        let stream = streams[position]
+        let sequence = Self.sequence(packet)
+        var number = Self.nearest(sequence, to: stream.newest)
+        let isLong = stream.expected - max(stream.newest, 0) >= Self.longStep
+        if isLong {
+            number = max(0, Self.nearest(sequence, to: stream.expected))
+            _ = srtp_set_stream_roc(inbound, ssrc, UInt32(truncatingIfNeeded: number >> 16))
+        }
+        let length = srtp_shim_unprotect(inbound, packet.base, Int32(packet.count))
+        if isLong { _ = srtp_set_stream_roc(inbound, ssrc, 0) }
+        let result = finish(length, &packet)
+        if result == .ok {
+            streams[position].carriesRTP = true
+            streams[position].newest = max(stream.newest, number)
+        }
+        return result
     }
 
     // MARK: - RTCP
@@ -164,7 +194,7 @@ package struct SRTPSession: ~Copyable {
             return drop(.malformed)
         }
         let ssrc = Self.word(packet, at: 4)
-        if !remoteSSRCs.contains(ssrc), let reason = learn(ssrc, from: packet, isRTCP: true) { return drop(reason) }
+        if streamIndex(ssrc) == nil, let reason = learn(ssrc, from: packet, isRTCP: true) { return drop(reason) }
         return finish(srtp_shim_unprotect_rtcp(inbound, packet.base, Int32(packet.count)), &packet)
     }
 
@@ -182,9 +212,11 @@ package struct SRTPSession: ~Copyable {
         return .ok
     }
 
-    /// Tries a packet of an unknown SSRC on a copy; if it authenticates, its SSRC is received from now on.
+    /// Tries a packet of an unknown SSRC on a copy; if it authenticates, its SSRC is received from now on. Of a stream
+    /// learned from a report (some peers report under a number of its own) only reports are taken until its RTP has a
+    /// payload type that may teach.
     private mutating func learn(_ ssrc: UInt32, from packet: borrowing Packet, isRTCP: Bool) -> SRTPDropReason? {
-        guard statistics.learnedSSRCs < Self.maximumLearnedSSRCs, remoteSSRCs.count < Self.maximumRemoteSSRCs,
+        guard statistics.learnedSSRCs < Self.maximumLearnedSSRCs, streams.count < Self.maximumRemoteSSRCs,
             packet.count <= PacketPool.packetCapacity
         else { return .noStream }
         statistics.probes &+= 1
@@ -195,21 +227,38 @@ package struct SRTPSession: ~Copyable {
         guard length >= 0 else { return Self.reason(of: length) }
         // The probe has made a stream of it, in network byte order for the library's call.
         _ = srtp_remove_stream(probe, ssrc.bigEndian)
-        guard addRemoteSSRC(ssrc) else { return .libsrtp }
+        guard addStream(ssrc, carriesRTP: !isRTCP) else { return .libsrtp }
         statistics.learnedSSRCs += 1
         return nil
     }
 
-    private mutating func noteSent(_ sequence: Int64) {
-        let base = max(sentIndex, 0)
-        var index = (max(base >> 16, Int64(rolloverToSend)) << 16) | sequence
-        if index - base < -32_768 {
-            index += 65_536
-        } else if index - base > 32_768, index >> 16 > Int64(rolloverToSend) {
-            index -= 65_536
+    private func streamIndex(_ ssrc: UInt32) -> Int? {
+        for index in streams.indices where streams[index].ssrc == ssrc { return index }
+        return nil
+    }
+
+    private mutating func addStream(_ ssrc: UInt32, carriesRTP: Bool) -> Bool {
+        if let known = streamIndex(ssrc) {
+            if carriesRTP { streams[known].carriesRTP = true }
+            return true
         }
-        if index > sentIndex { sentIndex = index }
-        rolloverToSend = max(rolloverToSend, UInt32(truncatingIfNeeded: sentIndex >> 16))
+        guard streams.count < Self.maximumRemoteSSRCs else { return false }
+        let inbound = inbound
+        let profile = profile
+        guard keys.withRemote({ Self.add(to: inbound, profile, ssrc: ssrc, key: $0) }) == 0 else { return false }
+        streams.append(RemoteStream(ssrc: ssrc, carriesRTP: carriesRTP))
+        return true
+    }
+
+    /// The number nearest to `index` whose low 16 bits are `sequence`: RFC 3711 §3.3.1. Of the first packet (`index` is
+    /// -1) the sequence number itself.
+    private static func nearest(_ sequence: UInt16, to index: Int64) -> Int64 {
+        guard index >= 0 else { return Int64(sequence) }
+        return index + Int64(Int16(bitPattern: sequence &- UInt16(truncatingIfNeeded: index)))
+    }
+
+    private static func sequence(_ packet: borrowing Packet) -> UInt16 {
+        packet.base.loadUnaligned(fromByteOffset: 2, as: UInt16.self).bigEndian
     }
 
     private static func add(

@@ -15,57 +15,6 @@ import Testing
         }
     }
 
-    @Test("Unknown types in a compound are skipped by their length") func unknownTypes() throws {
-        let bytes = try RTPVectors.packets("RTP-16.hex")[0]
-        let (packets, error) = types(bytes)
-        #expect(error == nil)
-        guard packets.count == 6 else {
-            Issue.record("\(packets)")
-            return
-        }
-        guard case .senderReport(_, let info, _) = packets[0], case .sourceDescription(_, let name) = packets[1],
-            case .receiverReport(_, let blocks) = packets[5]
-        else {
-            Issue.record("\(packets)")
-            return
-        }
-        #expect(info.packetCount == 5 && info.octetCount == 600)
-        #expect(name.map { String(decoding: bytes[$0], as: UTF8.self) } == "case@example")
-        #expect(packets[2...4] == [.unknown(type: 205), .unknown(type: 207), .unknown(type: 211)])
-        let block = blocks.block(0, in: bytes.span.bytes)
-        #expect(block.fractionLost == 64 && block.cumulativeLost == 3 && block.highestSequence == 65_541)
-    }
-
-    @Test("Malformed packets are refused or used in part") func malformed() throws {
-        let outcomes = try RTPVectors.packets("RTP-18.hex").map { types($0).error }
-        #expect(
-            outcomes == [
-                .truncated, .badLength, .badLength, .badLength, nil, .badVersion(1), .badPadding, .truncated,
-            ])
-    }
-
-    @Test("Truncated at every length and mutated, nothing traps") func hostile() throws {
-        var randomness = Randomness.seeded(2)
-        for packet in try RTPVectors.packets("RTP-16.hex") + RTPVectors.packets("RTP-18.hex") {
-            var reception: RTPReceptionStatistics? = RTPReceptionStatistics(ssrc: SSRC(0x1A2B_3C4D))
-            var reporter = RTCPReporter(localSSRC: SSRC(7), cname: "x")
-            for count in 0...packet.count {
-                let cut = types(Array(packet[..<count]))
-                #expect(cut.packets.count <= packet.count / 4)
-                if !count.isMultiple(of: 4) { #expect(cut.error != nil, "\(count)") }
-                reporter.handle(Array(packet[..<count]).span.bytes, reception: &reception, now: .zero)
-            }
-            for _ in 0..<2_000 {
-                var changed = packet
-                for _ in 0...3 {
-                    changed[Int.random(in: 0..<packet.count, using: &randomness)] = UInt8(
-                        truncatingIfNeeded: randomness.next())
-                }
-                reporter.handle(changed.span.bytes, reception: &reception, now: .zero + .seconds(1))
-            }
-        }
-    }
-
     @Test("Reports, descriptions and goodbyes are read back") func roundTrip() throws {
         let block = RTCPReportBlock(
             ssrc: SSRC(9), fractionLost: 200, cumulativeLost: -5, highestSequence: 0x0001_0002, jitter: 77,
@@ -139,7 +88,7 @@ import Testing
             if let last { expected += (abs(Double((arrival - last.0) * 48) - Double(960)) - expected) / 16 }
             last = (arrival, index)
         }
-        #expect(abs(Double(reception.jitter) - expected) <= 2)
+        #expect(expected > 100 && abs(Double(reception.jitter) - expected) <= 2)
         let before = reception.jitter
         reception.receive(header(200, 200 * 960 + 48_000), byteCount: 52, now: .zero + .milliseconds(9_000))
         #expect(reception.jitter == before)
@@ -153,58 +102,6 @@ import Testing
         #expect(reception.packetsLost == 0 && reception.highest?.rawValue == 10 && reception.restarts == 0)
         for index in 0..<3 { reception.receive(header(30_000 + index, 0), byteCount: 52, now: .zero) }
         #expect(reception.restarts == 1 && reception.highest?.rawValue == 30_002)
-    }
-
-    @Test("Two reporters learn the round trip and the loss of each other") func reporters() throws {
-        var alice = RTCPReporter(localSSRC: SSRC(1), cname: "alice")
-        var bob = RTCPReporter(localSSRC: SSRC(2), cname: "bob")
-        var heardByAlice: RTPReceptionStatistics? = RTPReceptionStatistics(ssrc: SSRC(2))
-        var heardByBob: RTPReceptionStatistics? = RTPReceptionStatistics(ssrc: SSRC(1))
-        var sent = RTPSenderCounters()
-        sent.packetsSent = 5
-        sent.lastPacketAt = .zero
-        alice.start(now: .zero)
-        bob.start(now: .zero)
-        #expect(alice.nextDeadline == .zero + .milliseconds(500))
-        for index in 0..<8 where index % 4 != 2 {
-            heardByBob?.receive(
-                header(index, index * 960), byteCount: 52, now: .zero + .milliseconds(Int64(index) * 20))
-        }
-        let early = try RTPVectors.written {
-            let isDue = try alice.pollReport(into: &$0, sent: sent, reception: &heardByAlice, now: .zero)
-            #expect(!isDue)
-        }
-        #expect(early.isEmpty)
-        // 40 ms there, 300 ms of waiting, 60 ms back.
-        let first = try RTPVectors.written {
-            let isDue = try alice.pollReport(
-                into: &$0, sent: sent, reception: &heardByAlice, now: .zero + .milliseconds(500))
-            #expect(isDue)
-        }
-        let isAboutBob = bob.handle(first.span.bytes, reception: &heardByBob, now: .zero + .milliseconds(540))
-        #expect(!isAboutBob)
-        let second = try RTPVectors.written {
-            let isDue = try bob.pollReport(
-                into: &$0, sent: RTPSenderCounters(), reception: &heardByBob, now: .zero + .milliseconds(840))
-            #expect(isDue)
-        }
-        // Bob saw loss: he is back after half a second.
-        #expect(bob.nextDeadline == .zero + .milliseconds(1_340))
-        let isAboutAlice = alice.handle(second.span.bytes, reception: &heardByAlice, now: .zero + .milliseconds(900))
-        #expect(isAboutAlice)
-        let report = try #require(alice.remote)
-        let roundTrip = try #require(report.roundTrip)
-        #expect(abs(roundTrip - .milliseconds(100)) < .milliseconds(1))
-        #expect(report.highestSequence == 7 && report.cumulativeLost == 2 && report.fractionLost == 0.25)
-        #expect(alice.roundTripTimeMeasurements == 1 && report.standstills == 0)
-        alice.handle(second.span.bytes, reception: &heardByAlice, now: .zero + .milliseconds(901))
-        #expect(alice.remote?.standstills == 1)
-        let end = try RTPVectors.written {
-            try alice.writeGoodbye(into: &$0, sent: sent, reception: &heardByAlice, now: .zero + .seconds(1))
-        }
-        bob.handle(end.span.bytes, reception: &heardByBob, now: .zero + .seconds(1))
-        #expect(bob.remoteGoodbye && alice.nextDeadline == .never && bob.malformed == 0)
-        #expect(end.count <= alice.byteCountAtMost)
     }
 
     @Test("A round trip is 0 within rounding, nil when it makes no sense") func roundTripBounds() {

@@ -1,43 +1,9 @@
-// The names are the keys of the vector files.
-// swift-format-ignore-file: AlwaysUseLowerCamelCase
-
 import ICELite
 import Testing
 
 @testable import TransportMedia
 
 @Suite("RTP headers") struct RTPHeaderTests {
-    private func payload(_ bytes: [UInt8]) -> Int? { try? RTPHeader(parsing: bytes.span.bytes).payload.count }
-
-    @Test("Padding is taken off, and refused when it cannot be") func padding() throws {
-        let packets = try RTPVectors.packets("RTP-11.hex")
-        #expect(packets.map { payload($0) } == [4, 0, nil, nil, nil, 0])
-    }
-
-    @Test("Truncated and odd headers are refused, sources skipped") func oddHeaders() throws {
-        let packets = try RTPVectors.packets("RTP-12.hex")
-        #expect(packets.map { payload($0) } == [nil, nil, nil, nil, nil, 12, 0])
-    }
-
-    @Test("Header extensions of any shape leave the payload where it is") func extensions() throws {
-        for packet in try RTPVectors.packets("RTP-13.hex") { #expect(payload(packet) == 12) }
-    }
-
-    @Test("RTP and RTCP are told apart by the second byte") func demultiplexing() throws {
-        struct Row: Decodable {
-            var first_two: String
-            var cls: String
-        }
-        for row in try RTPVectors.json("RTP-15.json", as: [Row].self) {
-            let bytes = RTPVectors.bytes(hex: row.first_two)
-            let verdict = isRTCP(bytes.span.bytes)
-            #expect(verdict == row.cls.hasPrefix("rtcp"), "\(row.cls)")
-        }
-        let short: [UInt8] = [0x80]
-        let verdict = isRTCP(short.span.bytes)
-        #expect(!verdict)
-    }
-
     @Test("What is written is read back") func roundTrip() throws {
         let header = RTPHeader(
             marker: true, payloadType: .defaultOpus, sequenceNumber: SequenceNumber(65_535), timestamp: 0xFEDC_BA98,

@@ -37,3 +37,18 @@ enum RTPVectors {
         return Array(room[..<count])
     }
 }
+
+/// A case of a public bug report, as `Vectors/RTP/srtp-rtp.json` has it.
+enum RTPCase {
+    private struct Missing: Error { var id: String }
+
+    /// What the case called `id` expects.
+    static func expect<T: Decodable>(_ id: String, as type: T.Type = T.self) throws -> T {
+        let data = try Data(contentsOf: RTPVectors.url("RTP/srtp-rtp.json"))
+        guard let cases = try JSONSerialization.jsonObject(with: data) as? [[String: Any]],
+            let expect = cases.first(where: { $0["id"] as? String == id })?["expect"]
+        else { throw Missing(id: id) }
+        return try JSONDecoder().decode(
+            type, from: JSONSerialization.data(withJSONObject: expect, options: .fragmentsAllowed))
+    }
+}

@@ -1,6 +1,3 @@
-// The names are the keys of the vector files.
-// swift-format-ignore-file: AlwaysUseLowerCamelCase
-
 import Foundation
 import ICELite
 import Testing
@@ -153,9 +150,7 @@ import TransportRuntime
         #expect(receiver.statistics.learnedSSRCs == 4)
     }
 
-    @Test(
-        "The rollover counter goes on over the wrap, and over a gap that was announced", arguments: SRTPProfile.allCases
-    )
+    @Test("The rollover counter goes on over the wrap", arguments: SRTPProfile.allCases)
     func rollover(profile: SRTPProfile) throws {
         var sender = try SRTPSession(keys: Self.keys(profile), localSSRC: 0x1111)
         var receiver = try SRTPSession(keys: Self.keys(profile, swapped: true), localSSRC: 0x2222)
@@ -165,65 +160,6 @@ import TransportRuntime
             let got = try unprotect(protect(plain, &sender), &receiver)
             #expect(got.result == .ok && got.bytes == plain, "index \(index)")
         }
-        // 300,000 packets went by on the call line.
-        let next = 500_000
-        sender.advanceSender(to: UInt64(next))
-        receiver.advanceReceiver(of: 0x1111, to: UInt64(next))
-        for index in next..<(next + 100) {
-            let got = try unprotect(protect(Self.rtp(UInt16(truncatingIfNeeded: index)), &sender), &receiver)
-            #expect(got.result == .ok, "index \(index)")
-        }
-        sender.advanceSender(to: 70_000)
-        let got = try unprotect(protect(Self.rtp(UInt16(truncatingIfNeeded: next + 100)), &sender), &receiver)
-        #expect(got.result == .ok)
-    }
-
-    struct Case: Decodable {
-        struct Item: Decodable {
-            var srtp: String?
-            var srtcp: String?
-            var plain: String?
-            var expect: String
-        }
-        var master_key: String
-        var master_salt: String
-        /// Packets of the replay window the case was written for.
-        var window: Int?
-        var packets: [Item]
-    }
-
-    /// RTP-06 expects a window of 128; in ours of 512 its one packet that is too old is still known to be a repeat.
-    @Test("Packets of recorded cases", arguments: ["RTP-03", "RTP-05", "RTP-06", "RTP-08", "RTP-09"])
-    func cases(name: String) throws {
-        let test = try JSONDecoder().decode(Case.self, from: vectorFile("SRTP/\(name).json"))
-        let master = bytes(hex: test.master_key) + bytes(hex: test.master_salt)
-        var receiver = try SRTPSession(
-            keys: SRTPKeys(profile: .aes128CMHMACSHA1_80, local: master, remote: master), localSSRC: 1)
-        receiver.addRemoteSSRC(0x1A2B_3C4D)
-        let results: [String: SRTPResult] = [
-            "ok": .ok, "auth_fail": .dropped(.authentication), "replay_fail": .dropped(.replay),
-            "replay_old": .dropped(.replay),
-        ]
-        if let window = test.window { #expect(window == 128 && SRTPSession.replayWindow == 512) }
-        for (index, item) in test.packets.enumerated() {
-            let got = try unprotect(bytes(hex: item.srtp ?? item.srtcp ?? ""), &receiver, rtcp: item.srtcp != nil)
-            #expect(got.result == results[item.expect], "packet \(index)")
-            if item.expect == "ok", let plain = item.plain {
-                #expect(got.bytes == bytes(hex: plain), "packet \(index)")
-            }
-        }
-    }
-
-    @Test("Older than the window is told from a replay") func window() throws {
-        var sender = try SRTPSession(keys: Self.keys(.aeadAES128GCM), localSSRC: 0x1111)
-        var receiver = try SRTPSession(keys: Self.keys(.aeadAES128GCM, swapped: true), localSSRC: 0x2222)
-        receiver.addRemoteSSRC(0x1111)
-        var old: [[UInt8]] = []
-        for sequence in UInt16(100)...102 { old.append(try protect(Self.rtp(sequence), &sender)) }
-        #expect(try unprotect(old[2], &receiver).result == .ok)
-        #expect(try unprotect(protect(Self.rtp(102 + 511), &sender), &receiver).result == .ok)
-        #expect(try unprotect(old[2], &receiver).result == .dropped(.replay))
-        #expect(try unprotect(old[1], &receiver).result == .dropped(.replayOld))
     }
 
     @Test("Key material of the wrong length is refused") func keyLength() {

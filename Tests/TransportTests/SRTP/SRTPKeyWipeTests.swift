@@ -1,0 +1,96 @@
+import Foundation
+import ICELite
+import Testing
+import TransportRuntime
+
+@testable import TransportMedia
+
+/// After a call its keys are nowhere in the process's memory. The memory is read through the kernel, as a core dump or a
+/// debugger would: the keys are found while the session lives, so the search itself is proved each time.
+@Suite("SRTP key wipe") struct SRTPKeyWipeTests {
+    /// A secret that this test never writes down in one piece: each byte is hidden by the mask.
+    private struct Hidden {
+        static let mask: UInt8 = 0xA5
+        let masked: [UInt8]
+
+        /// Runs `body` on the secret and overwrites it then.
+        func reveal<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+            let room = UnsafeMutableRawBufferPointer.allocate(byteCount: masked.count, alignment: 16)
+            defer {
+                for index in room.indices { room[index] = 0 }
+                room.deallocate()
+            }
+            for index in room.indices { room[index] = masked[index] ^ Self.mask }
+            return try body(UnsafeRawBufferPointer(room))
+        }
+    }
+
+    /// How often the first 16 bytes of `secret` stand in writable memory, this search's own buffers excepted.
+    private static func occurrences(of secret: Hidden) throws -> Int {
+        let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
+        let memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC)
+        try #require(memory >= 0)
+        defer { close(memory) }
+        let overlap = 15
+        let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
+        defer {
+            for index in chunk.indices { chunk[index] = 0 }
+            chunk.deallocate()
+        }
+        return secret.reveal { needle in
+            let own = [UnsafeRawBufferPointer(chunk), needle].map { bytes -> ClosedRange<UInt> in
+                let start = UInt(bitPattern: bytes.baseAddress)
+                return start...(start + UInt(bytes.count))
+            }
+            var count = 0
+            for line in maps.split(separator: "\n") where line.contains(" rw") {
+                let ends = line.prefix { $0 != " " }.split(separator: "-").compactMap { UInt($0, radix: 16) }
+                guard ends.count == 2, !line.contains("[vvar") else { continue }
+                var at = ends[0]
+                while at < ends[1] {
+                    let wanted = min(chunk.count, Int(ends[1] - at))
+                    let got = pread(memory, chunk.baseAddress, wanted, off_t(at))
+                    guard got > overlap else { break }
+                    var from = 0
+                    while got - from >= 16,
+                        let hit = memchr(chunk.baseAddress! + from, Int32(needle[0]), got - from - overlap)
+                    {
+                        let offset = UnsafeRawPointer(hit) - UnsafeRawPointer(chunk.baseAddress!)
+                        from = offset + 1
+                        guard memcmp(hit, needle.baseAddress!, 16) == 0 else { continue }
+                        if !own.contains(where: { $0.contains(at + UInt(offset)) }) { count += 1 }
+                    }
+                    if got < wanted || at + UInt(got) >= ends[1] { break }
+                    at += UInt(got - overlap)
+                }
+            }
+            return count
+        }
+    }
+
+    private static func hidden(_ seed: UInt64) -> Hidden {
+        var randomness = Randomness.seeded(seed)
+        return Hidden(masked: randomness.bytes(60))
+    }
+
+    @Test("Master keys are gone once the session and its keys are", arguments: SRTPProfile.allCases)
+    func masterKeys(profile: SRTPProfile) throws {
+        let exported = Self.hidden(0xC0FF_EE00 + UInt64(profile.rawValue))
+        let material = 2 * (profile.keyLength + profile.saltLength)
+        let keys = [0..<16, 16..<32].map { Hidden(masked: Array(exported.masked[$0])) }
+        func run() throws -> [Int] {
+            let session = try SRTPSession(
+                keys: exported.reveal { bytes in
+                    try SRTPKeys(
+                        profile: profile,
+                        exported: RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: bytes[..<material])),
+                        role: .client)
+                }, localSSRC: 1)
+            let found = try keys.map { try Self.occurrences(of: $0) }
+            _ = consume session
+            return found
+        }
+        #expect(try run().allSatisfy { $0 >= 1 })
+        #expect(try keys.map { try Self.occurrences(of: $0) } == [0, 0])
+    }
+}
