@@ -77,8 +77,8 @@ let package = Package(
 
         // What the fuzz executables run; the tests replay their corpus through it. In no product.
         .target(
-            name: "FuzzTargets", dependencies: ["ICELite", "TransportMedia"], path: "Fuzz/Targets",
-            swiftSettings: strict),
+            name: "FuzzTargets", dependencies: ["Transport", "TransportRuntime", "TransportMedia", "ICELite"],
+            path: "Fuzz/Targets", swiftSettings: strict),
 
         .testTarget(
             name: "ICELiteTests", dependencies: ["ICELite", "FuzzTargets"], resources: [.copy("Vectors")],
@@ -113,7 +113,9 @@ if isFuzzing {
             name: "FuzzDriver", dependencies: ["CLibFuzzer", "FuzzTargets"], path: "Fuzz/Driver",
             swiftSettings: strict),
     ]
-    for name in ["fuzz-stun", "fuzz-full-agent", "fuzz-lite-agent", "fuzz-sdp"] {
+    for name in [
+        "fuzz-stun", "fuzz-full-agent", "fuzz-lite-agent", "fuzz-sdp", "fuzz-rtp", "fuzz-rtcp", "fuzz-demux",
+    ] {
         package.targets.append(
             .executableTarget(
                 name: name, dependencies: ["FuzzDriver", "FuzzTargets"], path: "Fuzz/\(name)", swiftSettings: strict))

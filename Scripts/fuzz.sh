@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fuzzes. `fuzz.sh TARGET SECONDS` builds TARGET (fuzz-stun, fuzz-full-agent, fuzz-lite-agent, fuzz-sdp) into .build-fuzz, runs it
+# Fuzzes. `fuzz.sh TARGET SECONDS` builds TARGET (a folder Fuzz/fuzz-*) into .build-fuzz, runs it
 # from the committed corpus and writes Fuzz/Logs/TARGET.log. What it finds beyond the corpus stays in .build-fuzz/corpus.
 # `fuzz.sh TARGET --minimise` then makes the smallest set of inputs with the same coverage the committed corpus.
 # A crash fails, and leaves its input in .build-fuzz/crashes: mend the fault, and put the input into Fuzz/Corpus/TARGET.
@@ -7,12 +7,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 usage() {
-    echo "usage: fuzz.sh fuzz-stun|fuzz-full-agent|fuzz-lite-agent|fuzz-sdp SECONDS|--minimise" >&2
+    echo "usage: fuzz.sh TARGET SECONDS|--minimise, of the targets" Fuzz/fuzz-* >&2
     exit 64
 }
 (($# == 2)) || usage
 target=$1
-case $target in fuzz-stun | fuzz-full-agent | fuzz-lite-agent | fuzz-sdp) ;; *) usage ;; esac
+[[ $target == fuzz-* && -d Fuzz/$target ]] || usage
 [[ $2 == --minimise || $2 =~ ^[1-9][0-9]*$ ]] || usage
 
 # Longest input, bytes: a script of a few hundred steps, a datagram as long as any.

@@ -10,6 +10,12 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case liteAgent = "fuzz-lite-agent"
     /// One session description: read as an offer, answered, and read as an answer.
     case sdp = "fuzz-sdp"
+    /// An RTP packet read, one of our own making, or a stream of headers counted.
+    case rtp = "fuzz-rtp"
+    /// A script for an RTCP reporter.
+    case rtcp = "fuzz-rtcp"
+    /// Datagrams for a media path, and packets for an SRTP session with known keys.
+    case demux = "fuzz-demux"
 
     /// Runs one input.
     ///
@@ -20,6 +26,9 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
         case .fullAgent: try FullAgentFuzz.run(bytes)
         case .liteAgent: try LiteAgentFuzz.run(bytes)
         case .sdp: try SDPFuzz.run(bytes)
+        case .rtp: try RTPFuzz.run(bytes)
+        case .rtcp: try RTCPFuzz.run(bytes)
+        case .demux: try DemuxFuzz.run(bytes)
         }
     }
 }
