@@ -52,7 +52,7 @@ final class PathPair {
     var admits: Bool? = true
 
     init(
-        seed: UInt64 = 1, renominates: Bool = true, asksForAdmission: Bool = false
+        seed: UInt64 = 1, renominates: Bool = true, asksForAdmission: Bool = false, announcesSSRC: Bool = true
     ) throws {
         var randomness = Randomness.seeded(seed)
         var drawn = randomness.split("credentials")
@@ -68,8 +68,10 @@ final class PathPair {
         client = MediaPath(
             controlling: mine, certificate: certificate, localSSRC: Self.clientSSRC, limits: TransportLimits(),
             randomness: randomness.split("client"))
+        var offered = try RemotePathDescription(offer)
+        if !announcesSSRC { offered.ssrc = nil }
         server = try MediaPath(
-            lite: theirs, remote: try RemotePathDescription(offer), certificate: certificate,
+            lite: theirs, remote: offered, certificate: certificate,
             localSSRC: Self.serverSSRC, limits: TransportLimits(), randomness: randomness.split("server"),
             asksForAdmission: asksForAdmission, now: now)
         _ = client.networkChanged(to: [Self.clientAddress], now: now)
@@ -123,16 +125,16 @@ final class PathPair {
     }
 
     /// One packet of the client's audio.
-    func speakOnce(_ number: UInt16) {
-        guard var packet = rtp(Self.clientSSRC, number), let transmit = client.sendRTP(&packet, now: now) else {
-            return
-        }
+    func speakOnce(_ number: UInt16, index: UInt64? = nil, payloadType: UInt8 = 111) {
+        guard var packet = rtp(Self.clientSSRC, number, payloadType),
+            let transmit = client.sendRTP(&packet, index: index, now: now)
+        else { return }
         fly(packet.copiedBytes, transmit, toServer: true)
     }
 
-    private func rtp(_ ssrc: UInt32, _ number: UInt16) -> Packet? {
+    private func rtp(_ ssrc: UInt32, _ number: UInt16, _ payloadType: UInt8 = 111) -> Packet? {
         guard var packet = pool.take() else { return nil }
-        var bytes: [UInt8] = [0x80, 111, UInt8(number >> 8), UInt8(number & 0xFF), 0, 0, 0, 0]
+        var bytes: [UInt8] = [0x80, payloadType, UInt8(number >> 8), UInt8(number & 0xFF), 0, 0, 0, 0]
         bytes += (0..<4).map { UInt8(truncatingIfNeeded: ssrc >> (24 - 8 * UInt32($0))) }
         bytes += [UInt8](repeating: 7, count: 80)
         packet.assign(bytes.span.bytes)

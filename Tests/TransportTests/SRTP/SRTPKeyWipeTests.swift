@@ -93,4 +93,42 @@ import TransportRuntime
         #expect(try run().allSatisfy { $0 >= 1 })
         #expect(try keys.map { try Self.occurrences(of: $0) } == [0, 0])
     }
+
+    /// The session key of our RTP, hidden, with nothing left of how it was derived.
+    private static func sessionKey(_ profile: SRTPProfile, of master: Hidden) throws -> Hidden {
+        try master.reveal { bytes in
+            var key = Array(bytes[..<16])
+            var salt = Array(bytes[32..<(32 + profile.saltLength)])
+            var derived = try SRTPReference.derive(.rtpEncryption, key: key, salt: salt, count: 16)
+            let masked = derived.map { $0 ^ Hidden.mask }
+            for index in derived.indices { derived[index] = 0 }
+            for index in key.indices { key[index] = 0 }
+            for index in salt.indices { salt[index] = 0 }
+            return Hidden(masked: masked)
+        }
+    }
+
+    @Test("Session keys are gone, too, after packets were protected with them", arguments: SRTPProfile.allCases)
+    func sessionKeys(profile: SRTPProfile) throws {
+        let exported = Self.hidden(0xC0FF_EE10 + UInt64(profile.rawValue))
+        let material = 2 * (profile.keyLength + profile.saltLength)
+        let key = try Self.sessionKey(profile, of: exported)
+        #expect(try Self.occurrences(of: key) == 0)
+        func run() throws -> Int {
+            var session = try SRTPSession(
+                keys: exported.reveal { bytes in
+                    try SRTPKeys(
+                        profile: profile,
+                        exported: RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: bytes[..<material])),
+                        role: .client)
+                }, localSSRC: 1)
+            let end = SRTPSessionTests()
+            for sequence in UInt16(1)...20 { _ = try end.protect(SRTPSessionTests.rtp(sequence, ssrc: 1), &session) }
+            let found = try Self.occurrences(of: key)
+            _ = consume session
+            return found
+        }
+        #expect(try run() >= 1)
+        #expect(try Self.occurrences(of: key) == 0)
+    }
 }
