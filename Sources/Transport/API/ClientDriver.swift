@@ -128,6 +128,8 @@ final class ClientDriver: @unchecked Sendable {
         } catch {
             throw .system("\(error)")
         }
+        // For the calls after this one.
+        CertificateSupply.process.renewIfDue(now: loop.now)
     }
 
     // MARK: From any thread

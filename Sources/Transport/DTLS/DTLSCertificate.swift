@@ -4,10 +4,10 @@ import COpenSSL
 ///
 /// `@unchecked Sendable`: the C object is read-only after `init`, and OpenSSL counts references to it atomically.
 package final class DTLSCertificate: @unchecked Sendable {
-    /// The process's certificate, made when it is first asked for.
+    /// The process's certificate of today, made when it is first asked for. A call asks once and keeps it.
     ///
     /// A process that cannot make one (no memory, no entropy) has nil here and no media path.
-    package static let shared: DTLSCertificate? = try? DTLSCertificate()
+    package static var shared: DTLSCertificate? { CertificateSupply.process.current }
 
     /// SHA-256 of the certificate, for the session description.
     package let fingerprint: CertificateFingerprint

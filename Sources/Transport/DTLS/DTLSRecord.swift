@@ -9,16 +9,22 @@ struct DTLSRecordScan: Equatable {
     static let alert: UInt8 = 21
     static let handshake: UInt8 = 22
     static let changeCipherSpec: UInt8 = 20
+    /// Level of an alert, and the description that ends an association without being an error (RFC 5246 §7.2).
+    static let fatal: UInt8 = 2
+    static let closeNotify: UInt8 = 0
 
     /// Bytes at the start that may be handed to OpenSSL.
     var admitted = 0
     /// Why the bytes behind them may not.
     var refusal: DTLSDropReason?
-    /// Description of the alert in the clear that ended the scan, if it has one.
-    var alertDescription: UInt8?
+    /// Description of the alert in the clear that ended the scan, if it says that the peer has given up: a fatal one or
+    /// close_notify. Warnings mean nothing here.
+    var endingAlert: UInt8?
 
     /// Looks for the first record in the clear that has no business in a handshake. An attacker can write those.
-    init(_ datagram: borrowing RawSpan) {
+    ///
+    /// - Parameter isAuthentic: The datagram came by the call line: nobody but the peer wrote it, and all of it is admitted.
+    init(_ datagram: borrowing RawSpan, isAuthentic: Bool) {
         let total = datagram.byteCount
         datagram.withUnsafeBytes { bytes in
             var offset = 0
@@ -26,10 +32,12 @@ struct DTLSRecordScan: Equatable {
                 let type = bytes[offset]
                 let epoch = UInt16(bytes[offset + 3]) << 8 | UInt16(bytes[offset + 4])
                 let length = Int(bytes[offset + 11]) << 8 | Int(bytes[offset + 12])
-                if epoch == 0, type != Self.handshake, type != Self.changeCipherSpec {
+                if epoch == 0, type != Self.handshake, type != Self.changeCipherSpec, !isAuthentic {
                     refusal = type == Self.alert ? .plaintextAlert : .plaintextRecord
                     let body = offset + Self.headerLength
-                    if type == Self.alert, length == 2, total - body >= 2 { alertDescription = bytes[body + 1] }
+                    guard type == Self.alert, length == 2, total - body >= 2 else { return }
+                    let isFatal = bytes[body] == Self.fatal
+                    if isFatal || bytes[body + 1] == Self.closeNotify { endingAlert = bytes[body + 1] }
                     return
                 }
                 offset += Self.headerLength + min(length, total - offset - Self.headerLength)

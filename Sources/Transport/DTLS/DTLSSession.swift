@@ -56,6 +56,8 @@ package struct DTLSSession: ~Copyable {
     /// The owner's estimate, from the last arming; half of the interval it gave.
     var roundTrip: Nanoseconds = 0
 
+    /// A handshake message or ChangeCipherSpec was taken from a datagram of the line.
+    package private(set) var flightCameByLine = false
     var heldAlert: UInt8 = 0
     var alertDeadline = Instant.never
     var lastFlightResentAt: Instant?
@@ -105,17 +107,19 @@ package struct DTLSSession: ~Copyable {
     }
     var hasFingerprints = false
 
-    /// Takes one datagram that begins with a byte of 20…63, by whatever way it came.
-    package mutating func handle(_ datagram: borrowing RawSpan, now: Instant) -> DTLSVerdict {
+    /// Takes one datagram that begins with a byte of 20…63.
+    ///
+    /// - Parameter carriage: What it came by. An alert in the clear counts at once by the line; over UDP it waits for a
+    ///   contradiction, and is nothing once a flight came by the line: who speaks there gives up there.
+    package mutating func handle(
+        _ datagram: borrowing RawSpan, carriage: DTLSCarriage = .udp, now: Instant
+    ) -> DTLSVerdict {
         guard phase == .handshaking || phase == .established else { return drop(.ended) }
         guard datagram.byteCount <= Self.maximumIncomingDatagram else { return drop(.malformed) }
-        let scan = DTLSRecordScan(datagram)
+        let scan = DTLSRecordScan(datagram, isAuthentic: carriage == .line)
         if let refusal = scan.refusal {
             statistics.count(refusal)
-            if let description = scan.alertDescription, phase == .handshaking, alertDeadline == .never {
-                heldAlert = description
-                alertDeadline = now + max(Self.plaintextAlertPatience, 2 * roundTrip)
-            }
+            if let alert = scan.endingAlert { hold(alert, now: now) }
             if scan.admitted == 0 { return .dropped(refusal) }
         }
         statistics.datagramsReceived += 1
@@ -126,6 +130,7 @@ package struct DTLSSession: ~Copyable {
         let messages = dtls_box_messages(box)
         // Something valid came after the alert: it was forged.
         if messages != messagesSeen, scan.refusal == nil { alertDeadline = .never }
+        if messages != messagesSeen, carriage == .line { flightCameByLine = true }
         messagesSeen = messages
         let advanced = absorb(status, now: now)
         if wasEstablished, phase == .established { answerLateHandshake(datagram, now: now) }
@@ -168,6 +173,12 @@ package struct DTLSSession: ~Copyable {
         return .dropped(reason)
     }
 
+    private mutating func hold(_ alert: UInt8, now: Instant) {
+        guard phase == .handshaking, !flightCameByLine, alertDeadline == .never else { return }
+        heldAlert = alert
+        alertDeadline = now + max(Self.plaintextAlertPatience, 2 * roundTrip)
+    }
+
     /// Takes over what a step wrote and did. Returns whether anything moved.
     @discardableResult
     mutating func absorb(_ status: Int32, now: Instant) -> Bool {
@@ -197,7 +208,11 @@ package struct DTLSSession: ~Copyable {
             }
         case Int32(DTLS_STEP_CLOSED):
             report()
-            if phase != .ended { events.append(.closed) }
+            guard completionReported else {
+                fail(.alert(DTLSRecordScan.closeNotify))
+                return true
+            }
+            events.append(.closed)
             end()
             return true
         case Int32(DTLS_STEP_FAILED):

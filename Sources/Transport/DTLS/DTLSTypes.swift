@@ -6,6 +6,14 @@ package enum DTLSRole: Sendable, Hashable {
     case server
 }
 
+/// What a datagram of the handshake came by.
+package enum DTLSCarriage: Sendable, Hashable {
+    /// UDP: anybody who knows the addresses can write records in the clear.
+    case udp
+    /// Inside a message of the call line: the peer wrote it.
+    case line
+}
+
 /// Why a DTLS object could not be made.
 package enum DTLSError: Error, Equatable, Sendable {
     /// OpenSSL could not make a key, a certificate or a session.
@@ -30,7 +38,8 @@ package enum DTLSDropReason: Int, Equatable, Sendable, CaseIterable {
     case malformed
     /// The session has not started, has failed or is closed.
     case ended
-    /// An alert in the clear. During the handshake it is kept in mind: it fails the handshake if nothing valid follows.
+    /// An alert in the clear, over UDP. During the handshake it is kept in mind if it is a fatal one or close_notify: it
+    /// fails the handshake if nothing valid follows. Not once a flight came by the line.
     case plaintextAlert
     /// A record in the clear that is neither a handshake message nor a ChangeCipherSpec, or after the handshake.
     case plaintextRecord
@@ -38,7 +47,7 @@ package enum DTLSDropReason: Int, Equatable, Sendable, CaseIterable {
 
 /// Why a handshake or an association failed.
 package enum DTLSFailure: Error, Equatable, Sendable {
-    /// The peer sent this fatal alert (RFC 5246 §7.2).
+    /// The peer sent this fatal alert, or close_notify (0) before it had completed (RFC 5246 §7.2).
     case alert(UInt8)
     /// The peer's certificate is not the one its description names (RFC 8122 §6).
     case fingerprintMismatch
@@ -57,7 +66,7 @@ package enum DTLSEvent: Sendable {
     case completed
     /// Last: the association is dead.
     case failed(DTLSFailure)
-    /// Last: the peer said close_notify.
+    /// Last: the peer said close_notify after completion.
     case closed
 }
 

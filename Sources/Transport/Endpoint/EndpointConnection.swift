@@ -37,6 +37,7 @@ final class EndpointConnection: @unchecked Sendable {
         configuration.asksForAdmission = true
         configuration.handshake = driver.configuration.handshake
         configuration.announced = driver.candidates(lineLocal: stream.localAddress)
+        CertificateSupply.process.renewIfDue(now: now)
         var randomness = Randomness.system
         let ssrc = SSRC.random(using: &randomness)
         do {

@@ -64,6 +64,7 @@ final class EndpointDriver: @unchecked Sendable {
         announced = try AnnouncedAddresses(listening: listening, substitutes: configuration.announcedAddresses)
         let reachable = announced.reachable(interfaces: announced.needsInterfaces ? NetworkInterfaces.all() : [])
         SRTPSession.prepareLibrary()
+        _ = DTLSCertificate.shared
         self.configuration = configuration
         callIDs = CallIDs(kept: configuration.limits.endedCallIDKept.nanoseconds)
         self.handler = handler

@@ -4,13 +4,37 @@ import Testing
 
 @testable import TransportMedia
 
-/// Two sessions and a network of 20 ms each way on a virtual clock; `lose` sees every datagram, numbered as sent.
+/// A datagram as a session sent it: which one it is.
+struct SentDatagram: Hashable, CustomStringConvertible {
+    /// Of its flight: who sent it, the how manieth of this end (a server's last has the number of the one before, plus one),
+    /// and its place in it.
+    struct Place: Hashable {
+        var byClient: Bool
+        var flight: Int
+        var index: Int
+    }
+
+    /// Counted over both ends, as sent.
+    var number: Int
+    var place: Place
+    /// 0 is the first time, 1 the first repeat, …
+    var transmission: Int
+
+    var description: String {
+        "\(place.byClient ? "client" : "server")'s \(place.flight).\(place.index), transmission \(transmission)"
+    }
+}
+
+/// Two sessions and a network of 20 ms each way on a virtual clock; `lose` sees every datagram as sent.
 final class DTLSPair {
+    /// From here to there.
+    static let delay = Nanoseconds.milliseconds(20)
+
     var client: DTLSSession
     var server: DTLSSession
     var now = Instant.zero
     var wire: [(at: Instant, toServer: Bool, bytes: [UInt8])] = []
-    var sent = 0
+    var sent: [SentDatagram] = []
     var sizes: [Int] = []
     var clientEvents: [DTLSEvent] = []
     var serverEvents: [DTLSEvent] = []
@@ -43,32 +67,60 @@ final class DTLSPair {
     func pollServer() -> DTLSEvent? { server.pollEvent() }
     func takeFromClient() -> [UInt8]? { client.nextDatagram(now: now) }
     func takeFromServer() -> [UInt8]? { server.nextDatagram(now: now) }
-    @discardableResult func giveClient(_ bytes: [UInt8]) -> DTLSVerdict { client.handle(bytes.span.bytes, now: now) }
-    @discardableResult func giveServer(_ bytes: [UInt8]) -> DTLSVerdict { server.handle(bytes.span.bytes, now: now) }
+    @discardableResult func giveClient(_ bytes: [UInt8], by carriage: DTLSCarriage = .udp) -> DTLSVerdict {
+        client.handle(bytes.span.bytes, carriage: carriage, now: now)
+    }
+    @discardableResult func giveServer(_ bytes: [UInt8], by carriage: DTLSCarriage = .udp) -> DTLSVerdict {
+        server.handle(bytes.span.bytes, carriage: carriage, now: now)
+    }
 
     var done: Bool { clientEvents.contains { $0.isCompleted } && serverEvents.contains { $0.isCompleted } }
     var failed: Bool { clientEvents.contains { $0.failure != nil } || serverEvents.contains { $0.failure != nil } }
+    /// Both have keys, the same ones crosswise.
+    var agree: Bool {
+        guard let ours = clientEvents.compactMap(\.keys).first, let theirs = serverEvents.compactMap(\.keys).first
+        else { return false }
+        return ours.localBytes == theirs.remoteBytes && ours.remoteBytes == theirs.localBytes
+    }
 
-    func drain(lose: (Int) -> Bool) {
+    func drainEvents() {
         while let event = client.pollEvent() { clientEvents.append(event) }
         while let event = server.pollEvent() { serverEvents.append(event) }
+    }
+
+    func drain(lose: (SentDatagram) -> Bool) {
+        drainEvents()
         while let bytes = client.nextDatagram(now: now) { send(bytes, toServer: true, lose: lose) }
         while let bytes = server.nextDatagram(now: now) { send(bytes, toServer: false, lose: lose) }
     }
 
-    func send(_ bytes: [UInt8], toServer: Bool, lose: (Int) -> Bool) {
+    func send(_ bytes: [UInt8], toServer: Bool, lose: (SentDatagram) -> Bool) {
         if toServer {
-            client.armRetransmission(interval: .milliseconds(80), now: now)
+            client.armRetransmission(interval: 4 * Self.delay, now: now)
         } else {
-            server.armRetransmission(interval: .milliseconds(80), now: now)
+            server.armRetransmission(interval: 4 * Self.delay, now: now)
         }
         sizes.append(bytes.count)
-        if !lose(sent) { wire.append((now + .milliseconds(20), toServer, bytes)) }
-        sent += 1
+        let datagram = label(byClient: toServer)
+        sent.append(datagram)
+        if !lose(datagram) { wire.append((now + Self.delay, toServer, bytes)) }
+    }
+
+    private func label(byClient: Bool) -> SentDatagram {
+        let isLast = !byClient && server.phase == .established
+        let flight = byClient ? Int(client.flightsSeen) : Int(server.flightsSeen) + (isLast ? 1 : 0)
+        let transmission =
+            byClient ? client.repeatsSent : isLast ? server.statistics.lastFlightResends : server.repeatsSent
+        let index = sent.count {
+            $0.place.byClient == byClient && $0.place.flight == flight && $0.transmission == transmission
+        }
+        return SentDatagram(
+            number: sent.count, place: .init(byClient: byClient, flight: flight, index: index),
+            transmission: transmission)
     }
 
     /// Runs until both are done, one failed, nothing is left to wait for, or `limit`.
-    func run(until limit: Instant = Instant(nanoseconds: .seconds(30)), lose: (Int) -> Bool = { _ in false }) {
+    func run(until limit: Instant = Instant(nanoseconds: .seconds(30)), lose: (SentDatagram) -> Bool = { _ in false }) {
         client.start(now: now)
         server.start(now: now)
         drain(lose: lose)
@@ -79,11 +131,7 @@ final class DTLSPair {
             now = max(now, next)
             if arrival <= now {
                 let datagram = wire.removeFirst()
-                if datagram.toServer {
-                    _ = server.handle(datagram.bytes.span.bytes, now: now)
-                } else {
-                    _ = client.handle(datagram.bytes.span.bytes, now: now)
-                }
+                if datagram.toServer { giveServer(datagram.bytes) } else { giveClient(datagram.bytes) }
             } else {
                 client.handleTimeout(now: now)
                 server.handleTimeout(now: now)

@@ -53,43 +53,6 @@ import Testing
         #expect(pair.clientDeadline == Instant(nanoseconds: .milliseconds(50)))
     }
 
-    @Test(
-        "Any one and any two of the first datagrams lost: of 8 with full ones, of 14 with small ones",
-        arguments: [(mtu: 1_200, count: 8), (mtu: 256, count: 14)])
-    func losses(mtu: Int, count: Int) throws {
-        for first in 0..<count {
-            for second in first..<count {
-                let pair = try DTLSPair(mtu: mtu)
-                try pair.describe()
-                pair.run { $0 == first || $0 == second }
-                #expect(pair.done, "lost \(first) and \(second)")
-                #expect(pair.clientFacts.repeatsMissing + pair.serverFacts.repeatsMissing == 0)
-                #expect(pair.sizes.allSatisfy { $0 <= mtu })
-            }
-        }
-    }
-
-    @Test("At 10 % loss 200 calls of 200 finish, the same seed in the same time")
-    func randomLoss() throws {
-        func time(_ seed: UInt64) throws -> Instant? {
-            var random = Randomness.seeded(seed)
-            let pair = try DTLSPair()
-            try pair.describe()
-            pair.run { _ in random.next() % 10 == 0 }
-            return pair.done ? pair.now : nil
-        }
-        for seed in 0..<UInt64(200) { #expect(try time(seed) != nil, "seed \(seed)") }
-        for seed in 0..<UInt64(10) { #expect(try time(seed) == time(seed), "seed \(seed)") }
-    }
-
-    @Test("With everything lost the repeats slow down to one in 1.6 s")
-    func allLost() throws {
-        let pair = try DTLSPair()
-        pair.run(until: Instant(nanoseconds: .seconds(15))) { _ in true }
-        #expect((10...16).contains(pair.sent))
-        #expect(!pair.done)
-    }
-
     @Test("Another certificate than the described one gives no keys", arguments: [DTLSRole.client, .server])
     func mismatch(deceived: DTLSRole) throws {
         let pair = try DTLSPair()
@@ -150,63 +113,6 @@ import Testing
         #expect(pair.giveServer(notify) == .dropped(.ended))
     }
 
-    @Test("A forged alert in the clear does not kill a handshake that goes on") func forgedAlert() throws {
-        let pair = try DTLSPair()
-        try pair.describe()
-        pair.client.start(now: .zero)
-        let alert: [UInt8] = [21, 0xFE, 0xFD, 0, 0, 0, 0, 0, 0, 0, 99, 0, 2, 2, 40]
-        #expect(pair.giveClient(alert) == .dropped(.plaintextAlert))
-        pair.run()
-        #expect(pair.done)
-    }
-
-    @Test("An alert in the clear that nothing contradicts fails the handshake after 500 ms") func trueAlert() throws {
-        let pair = try DTLSPair()
-        pair.client.start(now: .zero)
-        let alert: [UInt8] = [21, 0xFE, 0xFD, 0, 0, 0, 0, 0, 0, 0, 99, 0, 2, 2, 40]
-        pair.giveClient(alert)
-        #expect(pair.clientDeadline == Instant(nanoseconds: .milliseconds(500)))
-        pair.client.handleTimeout(now: Instant(nanoseconds: .milliseconds(500)))
-        #expect(pair.pollClient()?.failure == .alert(40))
-    }
-
-    @Test("Junk after completion changes nothing (DTLS-17)") func junkAfterCompletion() throws {
-        let pair = try DTLSPair()
-        try pair.describe()
-        pair.run()
-        for junk in try datagrams(of: "DTLS/DTLS-17.hex") {
-            pair.giveClient(junk)
-            pair.giveServer(junk)
-        }
-        #expect(pair.pollClient() == nil && pair.pollServer() == nil)
-        pair.client.close()
-        let notify = try #require(pair.takeFromClient())
-        pair.giveServer(notify)
-        #expect(pair.pollServer()?.isClosed == true)
-    }
-
-    @Test("A ClientHello in two fragments is answered after the second (DTLS-01)") func fragmentedHello() throws {
-        let hello = try datagrams(of: "DTLS/DTLS-01.hex")
-        try #require(hello.count == 2)
-        let pair = try DTLSPair()
-        pair.server.start(now: .zero)
-        #expect(pair.giveServer(hello[0]) == .accepted)
-        #expect(pair.serverFlight.isEmpty)
-        #expect(pair.giveServer(hello[1]) == .advanced)
-        #expect(pair.serverFlight.first.map { [$0[0], $0[13]] } == [22, 2])
-    }
-
-    @Test("A DTLS 1.0 client gets alert 70 (DTLS-12)") func oldVersion() throws {
-        let pair = try DTLSPair()
-        pair.server.start(now: .zero)
-        for datagram in try datagrams(of: "DTLS/DTLS-12.hex") {
-            pair.giveServer(datagram)
-        }
-        #expect(pair.pollServer()?.failure != nil)
-        let alert = try #require(pair.takeFromServer())
-        #expect(alert[0] == 21 && alert.suffix(2) == [2, 70])
-    }
-
     @Test("A flight cut at every length, and damaged by seed, never traps") func garbage() throws {
         let source = try DTLSPair()
         source.client.start(now: .zero)
@@ -232,23 +138,5 @@ import Testing
             pair.giveServer(random.bytes(Int(random.next() % 200)))
             pair.giveServer(hello)
         }
-    }
-
-    @Test("A copy of each flight by another way is harmless") func duplicates() throws {
-        let pair = try DTLSPair()
-        try pair.describe()
-        pair.client.start(now: .zero)
-        pair.server.start(now: .zero)
-        for _ in 0..<3 {
-            for datagram in pair.clientFlight + pair.clientFlight {
-                pair.giveServer(datagram)
-            }
-            for datagram in pair.serverFlight + pair.serverFlight {
-                pair.giveClient(datagram)
-            }
-        }
-        while let event = pair.pollClient() { pair.clientEvents.append(event) }
-        while let event = pair.pollServer() { pair.serverEvents.append(event) }
-        #expect(pair.done && !pair.failed)
     }
 }
