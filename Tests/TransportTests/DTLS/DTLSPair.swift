@@ -127,7 +127,10 @@ final class DTLSPair {
         while !done, !failed, now < limit {
             let arrival = wire.first?.at ?? .never
             let next = min(arrival, client.nextDeadline, server.nextDeadline)
-            if next == .never { return }
+            guard next < limit else {
+                if next != .never { now = limit }
+                return
+            }
             now = max(now, next)
             if arrival <= now {
                 let datagram = wire.removeFirst()

@@ -107,6 +107,13 @@ final class RawPeer {
     /// The certificate the other end showed.
     var peerCertificate: OpaquePointer? { SSL_get0_peer_certificate(ssl) }
 
+    func peerFingerprint() throws -> CertificateFingerprint {
+        var digest = [UInt8](repeating: 0, count: 32)
+        let certificate = peerCertificate
+        try #require(certificate != nil && X509_digest(certificate, EVP_sha256(), &digest, nil) == 1)
+        return try CertificateFingerprint(hash: .sha256, bytes: digest)
+    }
+
     /// Takes one datagram, or begins; returns the records written.
     @discardableResult func step(_ datagram: [UInt8] = []) -> [[UInt8]] {
         ERR_clear_error()
