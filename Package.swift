@@ -66,12 +66,16 @@ let package = Package(
             swiftSettings: strict),
         // Counts the benchmarks' allocations; in no other product.
         .target(name: "CAllocationCounter", path: "Benchmarks/CAllocationCounter", cSettings: strictC),
+        // OpenSSL's handshakes alone, to measure ours by; in no product either.
+        .target(
+            name: "CBareHandshake", path: "Benchmarks/CBareHandshake", cSettings: strictC,
+            linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
         .executableTarget(
             name: "transport-benchmarks",
             dependencies: [
                 "Transport", "TransportRuntime", "TransportMedia", "TransportLine", "ICELite", "TransportTestKit",
                 "CSRTP",
-                "COpenSSL", "CAllocationCounter",
+                "COpenSSL", "CAllocationCounter", "CBareHandshake",
             ],
             path: "Benchmarks/transport-benchmarks", swiftSettings: strict),
 
@@ -114,7 +118,7 @@ if isFuzzing {
             swiftSettings: strict),
     ]
     for name in [
-        "fuzz-stun", "fuzz-full-agent", "fuzz-lite-agent", "fuzz-sdp", "fuzz-rtp", "fuzz-rtcp", "fuzz-demux",
+        "fuzz-stun", "fuzz-full-agent", "fuzz-lite-agent", "fuzz-sdp", "fuzz-rtp", "fuzz-rtcp", "fuzz-demux", "fuzz-dtls",
     ] {
         package.targets.append(
             .executableTarget(

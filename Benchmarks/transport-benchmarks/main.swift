@@ -18,7 +18,7 @@ func run(_ arguments: some Sequence<String>) -> Int32 {
         say(Options.usage, toErrors: false)
         return 0
     }
-    let chosen = (Micro.benchmarks + ICE.benchmarks).filter { options.wants($0.name) }
+    let chosen = (Micro.benchmarks + ICE.benchmarks + Handshakes.benchmarks).filter { options.wants($0.name) }
     if options.list {
         for benchmark in chosen { say(benchmark.name, toErrors: false) }
         return 0
@@ -50,6 +50,7 @@ func run(_ arguments: some Sequence<String>) -> Int32 {
 
 let arguments = CommandLine.arguments.dropFirst()
 switch arguments.first {
+case "handshakes": exit(HandshakeRun.run(Array(arguments.dropFirst())))
 case "soak": exit(await SoakRun.run(Array(arguments.dropFirst())))
 case "allocations": exit(AllocationCheck.run())
 default: exit(run(arguments))

@@ -16,6 +16,8 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
     case rtcp = "fuzz-rtcp"
     /// Datagrams for a media path, and packets for an SRTP session with known keys.
     case demux = "fuzz-demux"
+    /// A script for both ends of a DTLS handshake and who stands between them.
+    case dtls = "fuzz-dtls"
 
     /// Runs one input.
     ///
@@ -29,6 +31,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
         case .rtp: try RTPFuzz.run(bytes)
         case .rtcp: try RTCPFuzz.run(bytes)
         case .demux: try DemuxFuzz.run(bytes)
+        case .dtls: try DTLSFuzz.run(bytes)
         }
     }
 }
