@@ -35,15 +35,18 @@ final class DTLSPair {
     var now = Instant.zero
     var wire: [(at: Instant, toServer: Bool, bytes: [UInt8])] = []
     var sent: [SentDatagram] = []
-    var sizes: [Int] = []
+    var sentBytes: [[UInt8]] = []
+    var sizes: [Int] { sentBytes.map(\.count) }
     var clientEvents: [DTLSEvent] = []
     var serverEvents: [DTLSEvent] = []
 
+    /// - Parameter certificate: the client's, if not the one all tests share.
     init(
-        mtu: Int = 1_200, clientProfiles: [SRTPProfile] = [.aeadAES128GCM, .aes128CMHMACSHA1_80],
+        certificate: DTLSCertificate? = nil, mtu: Int = 1_200,
+        clientProfiles: [SRTPProfile] = [.aeadAES128GCM, .aes128CMHMACSHA1_80],
         serverProfiles: [SRTPProfile] = [.aeadAES128GCM, .aes128CMHMACSHA1_80]
     ) throws {
-        let one = try #require(Self.identities.0)
+        let one = try #require(certificate ?? Self.identities.0)
         let two = try #require(Self.identities.1)
         client = try DTLSSession(role: .client, certificate: one, profiles: clientProfiles, maximumDatagram: mtu)
         server = try DTLSSession(role: .server, certificate: two, profiles: serverProfiles, maximumDatagram: mtu)
@@ -53,7 +56,7 @@ final class DTLSPair {
 
     func describe() throws {
         client.setRemoteFingerprints([try #require(Self.identities.1).fingerprint])
-        server.setRemoteFingerprints([try #require(Self.identities.0).fingerprint])
+        server.setRemoteFingerprints([client.certificate.fingerprint])
     }
 
     // The expectation macros cannot hold a noncopyable value: they ask here.
@@ -100,7 +103,7 @@ final class DTLSPair {
         } else {
             server.armRetransmission(interval: 4 * Self.delay, now: now)
         }
-        sizes.append(bytes.count)
+        sentBytes.append(bytes)
         let datagram = label(byClient: toServer)
         sent.append(datagram)
         if !lose(datagram) { wire.append((now + Self.delay, toServer, bytes)) }

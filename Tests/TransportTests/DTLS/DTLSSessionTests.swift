@@ -139,4 +139,21 @@ import Testing
             pair.giveServer(hello)
         }
     }
+
+    @Test("Hundreds of handshakes in a row all complete, and a session that is gone has let its certificate go")
+    func inARow() throws {
+        weak var kept: DTLSCertificate?
+        for turn in 0..<300 {
+            let certificate = try DTLSCertificate()
+            if turn == 0 { kept = certificate }
+            let pair = try DTLSPair(certificate: certificate)
+            try pair.describe()
+            pair.run()
+            #expect(pair.done && pair.agree, "\(turn)")
+            // The repeats are let go as well, half a kilobyte each.
+            let repeats = pair.client.current?.repeats.count ?? 0
+            #expect(repeats == 0)
+        }
+        #expect(kept == nil)
+    }
 }
