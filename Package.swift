@@ -55,7 +55,7 @@ let package = Package(
             sources: ["API", "Call", "Endpoint", "Path"], swiftSettings: strict),
         .target(
             name: "TransportTestKit",
-            dependencies: ["Transport", "TransportRuntime", "TransportMedia", "ICELite", "CLinux"],
+            dependencies: ["Transport", "TransportRuntime", "TransportMedia", "TransportLine", "ICELite", "CLinux"],
             swiftSettings: strict),
         .executableTarget(
             name: "graine-transport-probe",
@@ -78,6 +78,14 @@ let package = Package(
                 "COpenSSL", "CAllocationCounter", "CBareHandshake",
             ],
             path: "Benchmarks/transport-benchmarks", swiftSettings: strict),
+
+        // The echo benchmark's two relays, a process each: the endpoint's own parts, and the same in C.
+        .executableTarget(
+            name: "echo-relay", dependencies: ["Transport", "TransportRuntime", "TransportMedia", "ICELite"],
+            path: "Benchmarks/echo-relay", swiftSettings: strict),
+        .executableTarget(
+            name: "echo-relay-c", path: "Benchmarks/echo-relay-c", cSettings: strictC,
+            linkerSettings: [.linkedLibrary("srtp2")]),
 
         // What the fuzz executables run; the tests replay their corpus through it. In no product.
         .target(

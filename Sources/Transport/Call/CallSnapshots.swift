@@ -1,4 +1,4 @@
-internal import ICELite
+package import ICELite
 
 extension ClientCall {
     /// The call as it stands, for the application.
@@ -104,6 +104,9 @@ extension ServerCall {
         snapshot.audio = carriages.audioSnapshot
         return snapshot
     }
+
+    /// When the first audio of the client's came that authenticates and decodes, on either carriage.
+    package var firstHeardAt: Instant? { policy.firstHeardAt }
 
     /// Whether a check has authenticated on `path`.
     func isAuthenticated(_ path: NetworkPath) -> Bool { carriages.isAuthenticated(path) }

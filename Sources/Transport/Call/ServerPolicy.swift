@@ -57,6 +57,9 @@ package struct ServerPolicy: Sendable {
     /// Selects that were not above the epoch in force: acknowledged, not obeyed.
     package private(set) var staleSelects = 0
 
+    /// When the first audio packet of the client's came that decodes, selected or not.
+    package private(set) var firstHeardAt: Instant?
+
     /// - Parameter now: when the connection was accepted: the upgrade is due by `upgradeTimeout`, then hello.
     package init(limits: TransportLimits, now: Instant) {
         self.limits = limits
@@ -133,6 +136,7 @@ package struct ServerPolicy: Sendable {
 
     /// An audio packet of the client's came that decodes, on `transport`, after the select of it.
     package mutating func heard(on transport: TransportKind, now: Instant) {
+        if firstHeardAt == nil { firstHeardAt = now }
         switch state {
         case .selected(var selection) where selection.transport == transport:
             selection.heard = true

@@ -1,25 +1,32 @@
-import ICELite
-import Transport
-import TransportRuntime
-import TransportTestKit
+package import ICELite
+package import Transport
+internal import TransportLine
+package import TransportMedia
+package import TransportRuntime
 
 /// Both ends of a call, whole, on the virtual network: the machines of the product, no socket, no clock, no thread.
-final class VirtualCall {
-    static let clientIP = IPAddress(v4: 0xC000_0202)
-    static let serverAddress = SocketAddress(ip: IPAddress(v4: 0xC000_0201), port: 4_000)
+package final class VirtualCall {
+    /// The client's address.
+    package static let clientIP = IPAddress(v4: 0xC000_0202)
+    /// Where the server's media path is reached.
+    package static let serverAddress = SocketAddress(ip: IPAddress(v4: 0xC000_0201), port: 4_000)
 
-    let simulator: Simulator
-    let network: VirtualNetwork
-    let client: ClientHost
-    let server: ServerHost
+    /// What drives both ends: run it.
+    package let simulator: Simulator
+    /// What lies between them.
+    package let network: VirtualNetwork
+    /// The client's end.
+    package let client: ClientHost
+    /// The server's end.
+    package let server: ServerHost
     /// What the client has sent on the line.
-    var spy: LineSpy { client.spy }
+    package var spy: LineSpy { client.spy }
 
     /// - Parameters:
     ///   - up: what the client's UDP meets on its way out; `down` on its way in.
     ///   - line: what the line meets, each way.
     ///   - handshake: the client's options; `answering` the endpoint's.
-    init(
+    package init(
         seed: UInt64, wanted: CallTransport = .auto, up: LinkModel = LinkModel(delay: .milliseconds(25)),
         down: LinkModel = LinkModel(delay: .milliseconds(25)), line: LinkModel = LinkModel(delay: .milliseconds(25)),
         stunServers: [STUNServer] = [], handshake: HandshakeOptions = HandshakeOptions(),
@@ -43,35 +50,46 @@ final class VirtualCall {
 }
 
 /// What both hosts share: a pool, a line, bytes that the line did not take yet.
-class CallHost {
-    var hostID: HostID?
-    var line: LineID?
-    var pending: [UInt8] = []
-    let pool = PacketPool(size: 16)
+package class CallHost {
+    /// This host's name on the network.
+    package var hostID: HostID?
+    /// The call's line.
+    package var line: LineID?
+    /// Bytes that the line did not take yet.
+    package var pending: [UInt8] = []
+    /// Its packets.
+    package let pool = PacketPool(size: 16)
     /// A second of a tone, in place of a voice.
-    let tone = (0..<48_000).map { Int16(truncatingIfNeeded: ($0 % 100) * 160 - 8_000) }
-    let capture: PCMRing
-    let playout: PCMRing
-    var hasLineEnded = false
+    package let tone = (0..<48_000).map { Int16(truncatingIfNeeded: ($0 % 100) * 160 - 8_000) }
+    /// What is said, 48 kHz mono.
+    package let capture: PCMRing
+    /// What is heard, 48 kHz mono.
+    package let playout: PCMRing
+    /// Whether the line is closed for good at this end.
+    package var hasLineEnded = false
     /// Datagrams sent so far.
-    private(set) var sent = 0
+    package private(set) var sent = 0
     /// Which of them are lost, by their number from 0.
-    var losesDatagram: (Int) -> Bool = { _ in false }
+    package var losesDatagram: (Int) -> Bool = { _ in false }
 
-    func send(_ datagram: [UInt8], on path: NetworkPath, into network: VirtualNetwork) {
+    /// Sends a datagram, unless it is to be lost.
+    package func send(_ datagram: [UInt8], on path: NetworkPath, into network: VirtualNetwork) {
         defer { sent += 1 }
         guard let hostID, !losesDatagram(sent) else { return }
         _ = network.send(datagram, from: hostID, on: path)
     }
 
-    init(capture: PCMRing, playout: PCMRing) {
+    /// A host with its two rings.
+    package init(capture: PCMRing, playout: PCMRing) {
         self.capture = capture
         self.playout = playout
     }
 
-    func speak() { _ = tone.withUnsafeBufferPointer { capture.write($0) } }
+    /// Says a second of the tone.
+    package func speak() { _ = tone.withUnsafeBufferPointer { capture.write($0) } }
 
-    func flush(
+    /// Writes what `next` gives to the line, as far as it takes it.
+    package func flush(
         into network: VirtualNetwork, isFinished: Bool, next: () -> [UInt8],
         written: (ArraySlice<UInt8>) -> Void = { _ in }
     ) {
@@ -91,17 +109,23 @@ class CallHost {
     }
 }
 
-final class ClientHost: CallHost, VirtualHost {
-    var call: ClientCall
-    var events: [ClientCall.Event] = []
-    var outcome: CallOutcome?
-    let spy = LineSpy()
+/// The client of a call on a virtual network.
+package final class ClientHost: CallHost, VirtualHost {
+    /// The machine.
+    package var call: ClientCall
+    /// What has happened, in order.
+    package var events: [ClientCall.Event] = []
+    /// How the call ended; nil while it lasts.
+    package var outcome: CallOutcome?
+    /// Reads along what it sends on the line.
+    package let spy = LineSpy()
     /// STUN servers whose addresses were asked for.
-    var wanted: [STUNServer] = []
+    package var wanted: [STUNServer] = []
     /// The UDP sockets that are open when the line is connected.
-    var addresses = [SocketAddress(ip: VirtualCall.clientIP, port: 5_000)]
+    package var addresses = [SocketAddress(ip: VirtualCall.clientIP, port: 5_000)]
 
-    init(
+    /// A client that wants `wanted`.
+    package init(
         wanted: CallTransport, stunServers: [STUNServer] = [], handshake: HandshakeOptions = HandshakeOptions(),
         randomness: Randomness
     ) throws {
@@ -123,31 +147,31 @@ final class ClientHost: CallHost, VirtualHost {
         super.init(capture: capture, playout: playout)
     }
 
-    var nextDeadline: Instant { call.nextDeadline }
+    package var nextDeadline: Instant { call.nextDeadline }
 
-    func handleTimeout(now: Instant) { call.handleTimeout(now: now) }
+    package func handleTimeout(now: Instant) { call.handleTimeout(now: now) }
 
-    func receive(datagram: [UInt8], path: NetworkPath, now: Instant) {
+    package func receive(datagram: [UInt8], path: NetworkPath, now: Instant) {
         guard var packet = pool.take() else { return }
         packet.assign(datagram.span.bytes)
         call.receive(&packet, path: path, now: now)
     }
 
-    func datagramRejected(path: NetworkPath, now: Instant) {
+    package func datagramRejected(path: NetworkPath, now: Instant) {
         call.sendFailed(path: path, failure: ICESendFailure(errno: 111, icmpType: 3, icmpCode: 3), now: now)
     }
 
-    func lineOpened(_ line: LineID, now: Instant) {
+    package func lineOpened(_ line: LineID, now: Instant) {
         call.lineConnected(localAddresses: addresses, now: now)
     }
 
-    func receive(streamBytes: [UInt8], line: LineID, now: Instant) {
+    package func receive(streamBytes: [UInt8], line: LineID, now: Instant) {
         call.receiveLine(streamBytes.span.bytes, now: now)
     }
 
-    func lineClosed(_ line: LineID, by cut: LineCut, now: Instant) { call.lineEnded(now: now) }
+    package func lineClosed(_ line: LineID, by cut: LineCut, now: Instant) { call.lineEnded(now: now) }
 
-    func drain(into network: VirtualNetwork, now: Instant) {
+    package func drain(into network: VirtualNetwork, now: Instant) {
         while var packet = pool.take() {
             guard let transmit = call.pollTransmit(into: &packet, now: now) else { break }
             send(packet.copiedBytes, on: transmit.path, into: network)
@@ -166,12 +190,17 @@ final class ClientHost: CallHost, VirtualHost {
     }
 }
 
-final class ServerHost: CallHost, VirtualHost {
-    var call: ServerCall
-    var outcome: CallOutcome?
-    var activeAt: Instant?
+/// The server of a call on a virtual network.
+package final class ServerHost: CallHost, VirtualHost {
+    /// The machine.
+    package var call: ServerCall
+    /// How the call ended; nil while it lasts.
+    package var outcome: CallOutcome?
+    /// When the call became active here.
+    package var activeAt: Instant?
 
-    init(handshake: HandshakeOptions = HandshakeOptions(), randomness: Randomness) throws {
+    /// A server that takes every call.
+    package init(handshake: HandshakeOptions = HandshakeOptions(), randomness: Randomness) throws {
         var randomness = randomness
         var configuration = ServerCallConfiguration()
         configuration.handshake = handshake
@@ -188,25 +217,25 @@ final class ServerHost: CallHost, VirtualHost {
         super.init(capture: capture, playout: playout)
     }
 
-    var nextDeadline: Instant { call.nextDeadline }
+    package var nextDeadline: Instant { call.nextDeadline }
 
-    func handleTimeout(now: Instant) { call.handleTimeout(now: now) }
+    package func handleTimeout(now: Instant) { call.handleTimeout(now: now) }
 
-    func receive(datagram: [UInt8], path: NetworkPath, now: Instant) {
+    package func receive(datagram: [UInt8], path: NetworkPath, now: Instant) {
         guard var packet = pool.take() else { return }
         packet.assign(datagram.span.bytes)
         call.receive(&packet, path: path, now: now)
     }
 
-    func lineOpened(_ line: LineID, now: Instant) { self.line = line }
+    package func lineOpened(_ line: LineID, now: Instant) { self.line = line }
 
-    func receive(streamBytes: [UInt8], line: LineID, now: Instant) {
+    package func receive(streamBytes: [UInt8], line: LineID, now: Instant) {
         call.receiveLine(streamBytes.span.bytes, now: now)
     }
 
-    func lineClosed(_ line: LineID, by cut: LineCut, now: Instant) { call.lineEnded(now: now) }
+    package func lineClosed(_ line: LineID, by cut: LineCut, now: Instant) { call.lineEnded(now: now) }
 
-    func drain(into network: VirtualNetwork, now: Instant) {
+    package func drain(into network: VirtualNetwork, now: Instant) {
         while let event = call.pollEvent() {
             switch event {
             case .upgradeRequested: call.accept(now: now)

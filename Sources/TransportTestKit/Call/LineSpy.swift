@@ -1,12 +1,16 @@
-import ICELite
-import TransportLine
+package import ICELite
+internal import TransportLine
 
 /// Reads along on a client's line: the texts it has sent, in order.
-final class LineSpy {
-    private(set) var texts: [String] = []
+package final class LineSpy {
+    /// Texts, in order.
+    package private(set) var texts: [String] = []
     private var line = LineConnection.server(now: .zero, randomness: Randomness.seeded(9))
 
-    func receive(_ bytes: [UInt8], now: Instant) {
+    package init() {}
+
+    /// Takes bytes as they were sent.
+    package func receive(_ bytes: [UInt8], now: Instant) {
         line.receive(bytes.span.bytes, now: now)
         while let event = line.pollEvent() {
             switch event {
@@ -20,5 +24,5 @@ final class LineSpy {
     }
 
     /// The messages of one type.
-    func messages(_ type: String) -> [String] { texts.filter { $0.contains("\"transport.\(type)\"") } }
+    package func messages(_ type: String) -> [String] { texts.filter { $0.contains("\"transport.\(type)\"") } }
 }
