@@ -77,7 +77,8 @@ extension Flag {
         Flag("--record", "OUT.wav", "write what came back: 48 kHz, mono, 16 bit", commands: [.call]) {
             (o, v) throws(ProbeError) in o.record = v
         },
-        Flag("--duration", "SECONDS", "length of the active call", commands: placing) { (o, v) throws(ProbeError) in
+        Flag("--duration", "SECONDS", "length of the active call; connect: 0 unless given", commands: placing) {
+            (o, v) throws(ProbeError) in
             o.duration = try seconds("--duration", v)
         },
         Flag("--timeout", "SECONDS", "for the whole command", commands: placing) { (o, v) throws(ProbeError) in
@@ -180,7 +181,7 @@ extension Flag {
     ]
 
     private static let later: [Flag] = [
-        Flag("--repeat", "N", "how many calls", commands: [.connect]) { (o, v) throws(ProbeError) in
+        Flag("--repeat", "N", "how many calls, 1 to 10000", commands: [.connect]) { (o, v) throws(ProbeError) in
             guard let count = Int(v), (1...10_000).contains(count) else {
                 throw .usage("--repeat must be a number from 1 to 10000")
             }

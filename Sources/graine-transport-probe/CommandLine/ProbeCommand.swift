@@ -5,8 +5,8 @@ enum ProbeCommand: String, CaseIterable, Sendable {
     /// Whether this build can run it. The others are named, so that asking for one says "not yet" and not "unknown".
     var isAvailable: Bool {
         switch self {
-        case .check, .call, .serve, .explain, .schema: true
-        case .connect, .quality, .recover, .nat, .path, .conform: false
+        case .check, .call, .connect, .serve, .explain, .schema: true
+        case .quality, .recover, .nat, .path, .conform: false
         }
     }
 
@@ -15,7 +15,7 @@ enum ProbeCommand: String, CaseIterable, Sendable {
         switch self {
         case .check: "what a call would do here; without TARGET: the self-test, no network needed"
         case .call: "one call, with --audio IN.wav, --record OUT.wav, --duration SECONDS"
-        case .connect: "setup timing, percentiles"
+        case .connect: "setup timing by stage: p50, p95 and worst of --repeat N calls, one after the other"
         case .quality: "a media-shaped stream"
         case .recover: "cause an outage: detection, repair, gap"
         case .nat: "mapping, filtering, hairpin"
@@ -30,8 +30,8 @@ enum ProbeCommand: String, CaseIterable, Sendable {
     /// What stands after the command in `--help`.
     var argument: String {
         switch self {
-        case .check: "[TARGET]"
-        case .call, .connect, .quality, .recover, .nat, .path, .conform: "TARGET"
+        case .check, .call, .connect: "[TARGET]"
+        case .quality, .recover, .nat, .path, .conform: "TARGET"
         case .explain: "[CODE]"
         case .serve, .schema: ""
         }

@@ -26,6 +26,8 @@ struct CallPlan: Sendable {
     var stun: [String] = []
     /// Whether ``CallResult/recording`` is wanted.
     var keepsRecording: Bool
+    /// Whether to speak, listen and compare; else the call is silent and hung up after `duration`.
+    var speaks = true
 }
 
 /// Whoever places real calls. The live one runs the library's own call path; tests hand in another.

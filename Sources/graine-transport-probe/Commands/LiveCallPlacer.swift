@@ -43,10 +43,12 @@ struct LiveCallPlacer: CallPlacing {
         result.fill(from: outcome, session.snapshot.refusal)
         result.nameTheAuthority(plan)
         result.media.rtt = .init(followed.roundTrips)
+        if result.wasActive {
+            result.ending = Self.ending(outcome, afterMilliseconds: followed.activeMilliseconds)
+        }
         if let speech = followed.speech, result.wasActive {
             let heard = speech.heard
             result.media.timerLateness = speech.lateness
-            result.ending = Self.ending(outcome, afterMilliseconds: followed.activeMilliseconds)
             let said = plan.audio.prefix(Int(plan.duration * Double(RecordingResampler.callSampleRate)))
             result.returned = await Self.compare(Array(said), heard)
             result.media.longestGap = result.returned?.levels.longestGapMilliseconds
@@ -67,7 +69,7 @@ struct LiveCallPlacer: CallPlacing {
 
     /// What was learnt by following a call.
     private struct Followed {
-        /// nil if the call never was active.
+        /// nil if the call never was active, or does not speak.
         var speech: SpeechPump.Outcome?
         /// From active to the end.
         var activeMilliseconds = 0.0
@@ -83,7 +85,7 @@ struct LiveCallPlacer: CallPlacing {
         _ session: TransportSession, _ plan: CallPlan, _ tell: @escaping @Sendable (CallMoment) -> Void
     ) async -> Followed {
         var followed = Followed()
-        var speech: Task<SpeechPump.Outcome, Never>?
+        var speech: Task<SpeechPump.Outcome?, Never>?
         var roundTrips: Task<[Double], Never>?
         var active: ContinuousClock.Instant?
         for await event in session.events {
@@ -94,9 +96,10 @@ struct LiveCallPlacer: CallPlacing {
                 let pump = SpeechPump(capture: session.capture, playout: session.playout, audio: plan.audio)
                 active = .now
                 speech = Task {
-                    let outcome = await pump.run(for: .seconds(plan.duration))
-                    session.end()
-                    return outcome
+                    defer { session.end() }
+                    if plan.speaks { return await pump.run(for: .seconds(plan.duration)) }
+                    try? await Task.sleep(for: .seconds(plan.duration))
+                    return nil
                 }
                 roundTrips = Task { await Self.sampleRoundTrips(of: session) }
             case .transportChanged(let kind, let fallback):
@@ -109,7 +112,7 @@ struct LiveCallPlacer: CallPlacing {
         if Task.isCancelled { speech?.cancel() }
         if let active { followed.activeMilliseconds = (ContinuousClock.now - active).milliseconds }
         roundTrips?.cancel()
-        followed.speech = await speech?.value
+        followed.speech = await speech?.value ?? nil
         followed.roundTrips = await roundTrips?.value ?? []
         return followed
     }

@@ -33,8 +33,8 @@ struct ProbeRunner: Sendable {
         case .explain: output(try ReasonCatalogue.explain(options.target) + "\n")
         case .schema: output(ReportSchema.json.text(indented: true) + "\n")
         case .serve: return try await serve(options)
-        case .check, .call: return try await placeCalls(options)
-        case .connect, .quality, .recover, .nat, .path, .conform:
+        case .check, .call, .connect: return try await placeCalls(options)
+        case .quality, .recover, .nat, .path, .conform:
             throw .usage("\(options.command.rawValue) is not in this build yet")
         }
         return .good
@@ -58,26 +58,28 @@ struct ProbeRunner: Sendable {
         let given: [Int16]? =
             if let path = options.audio { try WAVFile.read(path: path).callSamples } else { nil }
         let progress = Progress(style: progressStyle(options), sink: errorOutput)
-        let what = isSelfTest ? "self-test" : "calling \(options.target ?? "an endpoint in this process")"
+        let times = options.repeatCount > 1 ? " \(options.repeatCount) times" : ""
+        let what = isSelfTest ? "self-test" : "calling \(options.target ?? "an endpoint in this process")" + times
         progress.note(redactor.text(what))
         if let proxyNote { progress.note(proxyNote) }
-        let audio = if let given { given } else { try SpeechSample.load() }
+        let audio = if let given { given } else { options.command == .connect ? [] : try SpeechSample.load() }
         let plans = plans(options, audio: audio, key: key, isSelfTest: isSelfTest)
         let events: EventLog? =
             if let ndjson = options.ndjson {
                 try EventLog(ndjson, standardOutput: output, redactor: redactor, began: began)
             } else { nil }
         events?.begin(options, startedAt: startedAt)
-        let run = CallRun(placer: placer, timeout: options.timeout, interrupts: interrupts.stream)
+        let order = options.command == .connect ? CallRun.Order.inTurn : .sideBySide
+        let run = CallRun(placer: placer, timeout: options.timeout, interrupts: interrupts.stream, order: order)
         let outcome = await run.run(plans, progress: progress, events: events)
         progress.finish()
 
         let elapsed = ContinuousClock.now - began
         let report = ReportBuilder(options: options, isSelfTest: isSelfTest).report(
             outcome, startedAt: startedAt, elapsed: elapsed)
-        // A single call that never was: its error comes first, one line on stderr.
-        if !isSelfTest, report.abort == nil, let failure = outcome.results.first?.failure,
-            outcome.results.first?.wasActive != true
+        // A call that never was: its error comes first, one line on stderr.
+        if !isSelfTest, report.abort == nil,
+            let failure = outcome.results.lazy.filter({ !$0.wasActive }).compactMap(\.failure).first
         {
             errorOutput("error: \(redactor.text(failure.message))\n")
         }
@@ -97,6 +99,17 @@ struct ProbeRunner: Sendable {
             caFile: options.caFile, insecure: options.insecure, family: options.family,
             bind: options.bind.first.flatMap { IPAddress($0) }, stun: options.stun,
             keepsRecording: options.record != nil)
+        if options.command == .connect {
+            return (1...options.repeatCount).map { number in
+                var plan = plan
+                if options.repeatCount > 1 { plan.name = "call-\(number)" }
+                plan.duration = options.duration ?? 0
+                plan.speaks = false
+                // Each call meets a network of its own.
+                plan.seed &+= UInt64(number - 1)
+                return plan
+            }
+        }
         guard isSelfTest else { return [plan] }
         return SelfTest.cases.map { testCase in
             var plan = plan

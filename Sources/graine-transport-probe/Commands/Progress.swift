@@ -16,6 +16,9 @@ final class Progress: Sendable {
         self.sink = sink
     }
 
+    /// Whether a line takes the place of the one before.
+    var redraws: Bool { style == .redrawn }
+
     /// Shows `text`, one line.
     func note(_ text: String) {
         switch style {

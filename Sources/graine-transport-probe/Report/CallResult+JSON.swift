@@ -74,9 +74,7 @@ extension CallResult {
         section.add("active_ms", setup.active)
         section.add("offer_to_first_audio_ms", setup.offerToFirstAudio, because: mediaReason)
         section.add("rtt_ms", setup.rtt, because: "no round trip was measured")
-        // What set-up cost in round trips; below 1 ms of round trip it would say nothing.
-        let multiple = setup.rtt.flatMap { rtt in rtt >= 1 ? setup.active.map { $0 / rtt } : nil }
-        section.add("rtt_multiple", multiple, because: "the round trip is unknown or below 1 ms")
+        section.add("rtt_multiple", setup.roundTripMultiple, because: "the round trip is unknown or below 1 ms")
         return section.json
     }
 

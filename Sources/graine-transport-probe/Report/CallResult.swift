@@ -32,6 +32,15 @@ struct CallResult: Sendable {
         var offerToFirstAudio: Double?
         /// Round trip of the line.
         var rtt: Double?
+
+        /// Below this a round trip is the machine's own time, and a multiple of it says nothing.
+        static let leastRoundTrip = 1.0
+
+        /// From the offer to the first audio, in round trips; nil where the round trip is unknown or below 1 ms.
+        var roundTripMultiple: Double? {
+            guard let rtt, rtt >= Self.leastRoundTrip, let offerToFirstAudio else { return nil }
+            return offerToFirstAudio / rtt
+        }
     }
 
     /// Milliseconds.
@@ -48,10 +57,10 @@ struct CallResult: Sendable {
         init(_ samples: [Double]) {
             guard !samples.isEmpty else { return }
             let sorted = samples.sorted()
-            func rank(_ share: Double) -> Double { sorted[min(sorted.count - 1, Int(share * Double(sorted.count)))] }
+            func rank(_ percent: Int) -> Double { sorted[max(0, (percent * sorted.count + 99) / 100 - 1)] }
             minimum = sorted.first
             average = sorted.reduce(0, +) / Double(sorted.count)
-            (p50, p95) = (rank(0.5), rank(0.95))
+            (p50, p95) = (rank(50), rank(95))
             maximum = sorted.last
         }
     }

@@ -14,7 +14,7 @@ struct HumanReport: Sendable {
             return (findings(withDetails: false) + [verdictLine]).joined(separator: "\n") + "\n"
         }
         var lines = [title, ""]
-        lines += table
+        lines += report.connect.map { ConnectTable(summary: $0, verbose: verbose).lines } ?? table
         lines.append("")
         lines += findings(withDetails: true)
         lines.append(verdictLine)
@@ -22,9 +22,11 @@ struct HumanReport: Sendable {
     }
 
     private var title: String {
+        let target = report.target ?? "an endpoint in this process"
         let what =
             report.isSelfTest
-            ? "self-test, endpoint in this process" : "call to \(report.target ?? "an endpoint in this process")"
+            ? "self-test, endpoint in this process"
+            : report.connect == nil ? "call to \(target)" : "setup timing to \(target)"
         return
             "\(HelpText.programName) \(HelpText.version) · \(what) · \(number(report.elapsedMilliseconds / 1_000, 1)) s"
     }

@@ -24,11 +24,13 @@ struct Judge: Sendable {
         checks.append(carriageCheck(call))
         checks.append(
             threshold(
-                call, "rtt", "round trip", call.media.rtt.p50 ?? call.setup.rtt, thresholds.rttMilliseconds, "rtt_high")
-        )
+                id(call, "rtt"), "round trip", call.media.rtt.p50 ?? call.setup.rtt, thresholds.rttMilliseconds,
+                "rtt_high"))
         checks.append(
-            threshold(call, "jitter", "jitter", call.media.jitter, thresholds.jitterMilliseconds, "jitter_high"))
-        checks.append(threshold(call, "loss", "loss", call.media.lossPercent, thresholds.lossPercent, "loss_high"))
+            threshold(
+                id(call, "jitter"), "jitter", call.media.jitter, thresholds.jitterMilliseconds, "jitter_high"))
+        checks.append(
+            threshold(id(call, "loss"), "loss", call.media.lossPercent, thresholds.lossPercent, "loss_high"))
         checks += echoChecks(call)
         guard let lateness = call.media.timerLateness, lateness.isBusy(withoutNetwork: hasNoNetwork) else {
             return checks
@@ -128,10 +130,10 @@ struct Judge: Sendable {
         return check
     }
 
-    private func threshold(
-        _ call: CallResult, _ name: String, _ title: String, _ value: Double?, _ limit: Double, _ code: String
+    func threshold(
+        _ id: String, _ title: String, _ value: Double?, _ limit: Double, _ code: String
     ) -> Report.Check {
-        var check = Report.Check(id: id(call, name), title: title, status: .pass)
+        var check = Report.Check(id: id, title: title, status: .pass)
         check.values = [
             .init(key: "value", value: .measured(value)), .init(key: "threshold", value: .measured(limit)),
         ]

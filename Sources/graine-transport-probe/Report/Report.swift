@@ -42,6 +42,8 @@ struct Report: Sendable {
     var options: JSONValue
     var abort: Abort?
     var isSelfTest: Bool
+    /// The setup timing over all calls; `connect` only.
+    var connect: ConnectSummary?
     var verdict: Verdict
     var checks: [Check]
     var calls: [CallResult]
@@ -64,8 +66,9 @@ struct Report: Sendable {
                 ]), .init(key: "checks", value: .array(checks.map(\.json))),
             .init(key: "calls", value: .array(calls.map(\.json))),
         ]
+        if let connect { members.append(.init(key: "connect", value: connect.json)) }
         // A command that places one call repeats its sections where a reader of one call looks for them.
-        if !isSelfTest, let first = calls.first { members += first.sections }
+        if !isSelfTest, connect.map({ $0.asked == 1 }) ?? true, let first = calls.first { members += first.sections }
         return .object(members)
     }
 

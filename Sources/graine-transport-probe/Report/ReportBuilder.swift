@@ -9,8 +9,9 @@ struct ReportBuilder: Sendable {
     func report(_ outcome: CallRun.Outcome, startedAt: String, elapsed: Duration) -> Report {
         let isHere = options.target == nil || options.targetIsLiteralLoopback
         let judge = Judge(thresholds: options.thresholds, hasNoNetwork: isHere && options.impairment.isClear)
-        var checks: [Report.Check] = []
-        for call in outcome.results {
+        let connect = options.command == .connect ? ConnectSummary(outcome.results, asked: options.repeatCount) : nil
+        var checks = connect.map { judge.connectChecks(outcome.results, $0) } ?? []
+        for call in outcome.results where connect == nil {
             if isSelfTest {
                 let standard = SelfTest.cases.first { $0.name == call.name }?.expectation
                 if let expected = options.expectations[call.name] ?? standard {
@@ -29,7 +30,7 @@ struct ReportBuilder: Sendable {
         if isSelfTest, verdict.level == .poor { verdict.level = selfTestLevel(checks) }
         return Report(
             startedAt: startedAt, elapsedMilliseconds: elapsed.milliseconds, target: options.target,
-            options: optionsJSON, abort: outcome.abort, isSelfTest: isSelfTest, verdict: verdict,
+            options: optionsJSON, abort: outcome.abort, isSelfTest: isSelfTest, connect: connect, verdict: verdict,
             checks: isSelfTest ? checks.map(demoted) : checks, calls: outcome.results)
     }
 
@@ -64,6 +65,7 @@ struct ReportBuilder: Sendable {
     private var optionsJSON: JSONValue {
         [
             "command": .string(options.command.rawValue), "transport": .string(options.preference.rawValue),
+            "repeat": options.command == .connect ? .integer(options.repeatCount) : .null,
             "duration_s": .measured(options.duration), "timeout_s": .measured(options.timeout),
             "impair": .optional(options.impairmentText), "seed": options.seed.map { .string(String($0)) } ?? .null,
             "audio": .optional(options.audio.map { URL(fileURLWithPath: $0).lastPathComponent }),

@@ -18,6 +18,7 @@ enum ReportSchema {
         ]
         let required = properties.map { JSONValue.string($0.key) }
         properties += sectionProperties
+        properties.append(.init(key: "connect", value: reference("connect")))
         return [
             "$schema": "https://json-schema.org/draft/2020-12/schema", "$id": .string("urn:" + Report.schema),
             "title": "Report of graine-transport-probe",
@@ -71,6 +72,7 @@ enum ReportSchema {
                     "reflexive": orNull(list(string)), "checks_sent": countOrNull,
                     "first_response_ms": numberOrNull, "nominated_ms": numberOrNull,
                 ])),
+            "connect": connect,
             "recovery": orNull(
                 object([
                     "cause": string, "detect_ms": numberOrNull, "repair_ms": numberOrNull, "gap_ms": numberOrNull,
@@ -78,6 +80,16 @@ enum ReportSchema {
                     "outcome": words(["recovered", "continued", "failed"]),
                 ])),
         ]
+    }
+
+    /// Over all calls of `connect`; other commands leave it out.
+    private static var connect: JSONValue {
+        let stage = section(["count": count, "p50": numberOrNull, "p95": numberOrNull, "worst": numberOrNull])
+        return object([
+            "asked": count, "placed": count, "webrtc": count, "websocket": count, "failed": count, "stopped": count,
+            "fallbacks": ["type": "object", "additionalProperties": count],
+            "stages": object(.object(ConnectSummary.stages.map { .init(key: $0.key, value: stage) })),
+        ])
     }
 
     private static var media: JSONValue {
@@ -104,6 +116,7 @@ enum ReportSchema {
     private static let stringOrNull: JSONValue = ["type": ["string", "null"]]
     private static let number: JSONValue = ["type": "number", "minimum": .integer(0)]
     private static let numberOrNull: JSONValue = ["type": ["number", "null"], "minimum": .integer(0)]
+    private static let count: JSONValue = ["type": "integer", "minimum": .integer(0)]
     private static let countOrNull: JSONValue = ["type": ["integer", "null"], "minimum": .integer(0)]
     private static let integerOrNull: JSONValue = ["type": ["integer", "null"]]
     private static let objectOrNull: JSONValue = ["type": ["object", "null"]]
