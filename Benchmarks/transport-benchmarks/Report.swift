@@ -54,13 +54,16 @@ struct Report {
     }
 
     /// Writes the JSON to `path`, or to standard output for `-`. False when it cannot be written.
-    func write(to path: String) -> Bool {
-        if path == "-" { return writeAll(json, to: STDOUT_FILENO) }
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        return writeAll(json, to: descriptor)
-    }
+    func write(to path: String) -> Bool { transport_benchmarks.write(json, to: path) }
+}
+
+/// Writes `text` to the file at `path`, or to standard output for `-`. False when it cannot be written.
+func write(_ text: String, to path: String) -> Bool {
+    if path == "-" { return writeAll(text, to: STDOUT_FILENO) }
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    return writeAll(text, to: descriptor)
 }
 
 /// Writes all of `text` to a descriptor. False when that fails.
@@ -76,7 +79,7 @@ func writeAll(_ text: String, to descriptor: Int32) -> Bool {
 }
 
 /// `value` with `digits` decimals.
-private func fixed(_ value: Double, _ digits: Int) -> String {
+func fixed(_ value: Double, _ digits: Int) -> String {
     guard value.isFinite else { return "0" }
     let scale = (0..<digits).reduce(1) { product, _ in product * 10 }
     let scaled = Int64(min(max(value, 0), 1e12) * Double(scale) + 0.5)
@@ -86,12 +89,12 @@ private func fixed(_ value: Double, _ digits: Int) -> String {
         : "\(scaled / Int64(scale))." + String(repeating: "0", count: digits - fraction.count) + fraction
 }
 
-private func pad(_ text: String, _ width: Int, right: Bool = false) -> String {
+func pad(_ text: String, _ width: Int, right: Bool = false) -> String {
     let space = String(repeating: " ", count: max(0, width - text.count))
     return right ? space + text : text + space
 }
 
-private func quoted(_ text: String) -> String {
+func quoted(_ text: String) -> String {
     var quoted = "\""
     for scalar in text.unicodeScalars {
         switch scalar {

@@ -51,6 +51,8 @@ func run(_ arguments: some Sequence<String>) -> Int32 {
 let arguments = CommandLine.arguments.dropFirst()
 switch arguments.first {
 case "handshakes": exit(HandshakeRun.run(Array(arguments.dropFirst())))
+case "setup": exit(await SetupRun.run(Array(arguments.dropFirst())))
+case "echo": exit(EchoRun.run(Array(arguments.dropFirst())))
 case "soak": exit(await SoakRun.run(Array(arguments.dropFirst())))
 case "allocations": exit(AllocationCheck.run())
 default: exit(run(arguments))

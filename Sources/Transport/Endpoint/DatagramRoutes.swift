@@ -9,6 +9,8 @@ struct DatagramRoutes<Owner: AnyObject> {
 
     /// What leads to one owner.
     private struct Marks {
+        /// Where `owners` has it; nil before its first tuple.
+        var slot: Int?
         var ufrags: [STUNUsernameFragment] = []
         var ssrc: UInt32?
         var paths: [NetworkPath] = []
@@ -16,20 +18,28 @@ struct DatagramRoutes<Owner: AnyObject> {
 
     private var marks: [ObjectIdentifier: Marks] = [:]
     private var byUfrag: [STUNUsernameFragment: Owner] = [:]
-    private var byPath: [NetworkPath: Owner] = [:]
     private var bySSRC: [UInt32: Owner] = [:]
+    /// The place in `owners` of whom the datagrams of a tuple are for: every media packet asks.
+    private var byPath: PathTable
+    private var owners: [Owner?] = []
+    private var freeSlots: [Int] = []
+
+    /// Routes of nobody.
+    ///
+    /// - Parameter seed: makes the places of tuples unguessable.
+    init(seed: UInt64 = .random(in: .min ... .max)) { byPath = PathTable(seed: seed) }
 
     /// Entries of all owners.
     var count: Int { byUfrag.count + byPath.count + bySSRC.count }
 
     /// Whose datagrams come on `path`; nil when it is no owner's. Does not allocate.
-    func owner(of path: NetworkPath) -> Owner? { byPath[path] }
+    func owner(of path: NetworkPath) -> Owner? { byPath[path].flatMap { owners[$0] } }
 
     /// Whose the datagram is: a check is found by its username fragment, all else by its tuple, and media from a tuple that
     /// is no owner's by its sender. Nothing of it is verified. Does not allocate.
     func owner(of datagram: borrowing RawSpan, from path: NetworkPath) -> Owner? {
         if STUNMessage.isSTUN(datagram), let fragment = stunUsernameFragment(of: datagram) { return byUfrag[fragment] }
-        if let owner = byPath[path] { return owner }
+        if let slot = byPath[path] { return owners[slot] }
         return MediaPath.senderSSRC(of: datagram).flatMap { bySSRC[$0] }
     }
 
@@ -52,16 +62,16 @@ struct DatagramRoutes<Owner: AnyObject> {
 
     /// Datagrams on `path` are `owner`'s from now on.
     mutating func bind(_ path: NetworkPath, to owner: Owner) {
-        let id = ObjectIdentifier(owner)
-        byPath[path] = owner
-        var paths = marks[id]?.paths ?? []
+        let slot = slot(of: owner)
+        byPath[path] = slot
+        var paths = marks[ObjectIdentifier(owner)]?.paths ?? []
         guard !paths.contains(path) else { return }
         if paths.count == Self.pathLimit {
             let oldest = paths.removeFirst()
-            if byPath[oldest] === owner { byPath[oldest] = nil }
+            if byPath[oldest] == slot { byPath[oldest] = nil }
         }
         paths.append(path)
-        marks[id, default: Marks()].paths = paths
+        marks[ObjectIdentifier(owner), default: Marks()].paths = paths
     }
 
     /// Forgets all that leads to `owner`, but for what has become another's.
@@ -69,6 +79,18 @@ struct DatagramRoutes<Owner: AnyObject> {
         guard let known = marks.removeValue(forKey: ObjectIdentifier(owner)) else { return }
         for fragment in known.ufrags where byUfrag[fragment] === owner { byUfrag[fragment] = nil }
         if let ssrc = known.ssrc, bySSRC[ssrc] === owner { bySSRC[ssrc] = nil }
-        for path in known.paths where byPath[path] === owner { byPath[path] = nil }
+        guard let slot = known.slot else { return }
+        for path in known.paths where byPath[path] == slot { byPath[path] = nil }
+        owners[slot] = nil
+        freeSlots.append(slot)
+    }
+
+    private mutating func slot(of owner: Owner) -> Int {
+        let id = ObjectIdentifier(owner)
+        if let slot = marks[id]?.slot { return slot }
+        let slot = freeSlots.popLast() ?? owners.count
+        if slot == owners.count { owners.append(owner) } else { owners[slot] = owner }
+        marks[id, default: Marks()].slot = slot
+        return slot
     }
 }

@@ -238,7 +238,7 @@ final class EndpointDriver: @unchecked Sendable {
     /// Hands a datagram to its call, and the tuple with it once that is authenticated.
     private func deliver(_ packet: inout Packet, _ path: NetworkPath) {
         guard let connection = routes.owner(of: packet.bytes, from: path) else {
-            if DatagramKind(of: packet.bytes) == .dtls {
+            if case .dtls = DatagramKind(of: packet.bytes) {
                 earlyFlights.park(packet.bytes, from: path, now: loop.now)
             } else {
                 strayDatagrams += 1

@@ -71,7 +71,7 @@ extension MediaPath {
         }
         let isControl = isRTCP(packet.bytes)
         let result = isControl ? srtp?.unprotectRTCP(&packet) : srtp?.unprotectRTP(&packet)
-        guard result == .ok else { return drop(isTrusted ? \.unprotectFailed : \.untrusted) }
+        guard case .ok = result else { return drop(isTrusted ? \.unprotectFailed : \.untrusted) }
         if isTrusted {
             lastMedia = (path, now)
         } else {
@@ -94,7 +94,7 @@ extension MediaPath {
     /// The SSRC of the sender of an SRTP or SRTCP packet, by which an endpoint finds the call of media from an address it
     /// does not know; nil for everything else. Does not allocate.
     package static func senderSSRC(of bytes: borrowing RawSpan) -> UInt32? {
-        guard bytes.byteCount >= 12, DatagramKind(of: bytes) == .media else { return nil }
+        guard bytes.byteCount >= 12, case .media = DatagramKind(of: bytes) else { return nil }
         let offset = isRTCP(bytes) ? 4 : 8
         return UInt32(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self))
     }
@@ -146,7 +146,8 @@ extension MediaPath {
     ///
     /// - Parameter index: the packet's 48-bit number, which also counts what went by the call line; nil takes the nearest.
     package mutating func sendRTP(_ packet: inout Packet, index: UInt64? = nil, now: Instant) -> Transmit? {
-        guard let destinations = mediaDestinations, !isClosed, srtp?.protectRTP(&packet, index: index) == .ok else {
+        guard let destinations = mediaDestinations, !isClosed, case .ok? = srtp?.protectRTP(&packet, index: index)
+        else {
             packet.count = 0
             return nil
         }
@@ -155,7 +156,7 @@ extension MediaPath {
 
     /// Encrypts the RTCP compound in place; else as `sendRTP`.
     package mutating func sendRTCP(_ packet: inout Packet, now: Instant) -> Transmit? {
-        guard let destinations = mediaDestinations, !isClosed, srtp?.protectRTCP(&packet) == .ok else {
+        guard let destinations = mediaDestinations, !isClosed, case .ok? = srtp?.protectRTCP(&packet) else {
             packet.count = 0
             return nil
         }

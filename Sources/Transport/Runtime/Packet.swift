@@ -8,7 +8,8 @@ package struct Packet: ~Copyable {
     package let capacity: Int
     /// Bytes in use, from `base`.
     package var count: Int
-    private let pool: PacketPool
+    /// Not counted: a pool traps when it goes before its packets do.
+    private unowned(unsafe) let pool: PacketPool
     private let slot: Int32
 
     fileprivate init(base: UnsafeMutableRawPointer, capacity: Int, pool: PacketPool, slot: Int32) {

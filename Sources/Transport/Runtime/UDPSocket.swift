@@ -74,8 +74,12 @@ package final class UDPSocket: @unchecked Sendable {
     package private(set) var counters = Counters()
 
     private let batch: OpaquePointer
-    private var waiting: UnsafeMutablePointer<Packet>
-    private var waitingCount = 0
+    /// What waits to be filled; empty between two calls.
+    private let waiting: UnsafeMutablePointer<Packet>
+    /// What waits to be sent, of its own: an answer may be queued while what came is handed on.
+    private let outgoing: OpaquePointer
+    private let queue: UnsafeMutablePointer<Packet>
+    private var queueCount = 0
     private var round = 2
     private var pendingErrors: [DatagramError] = []
 
@@ -89,7 +93,11 @@ package final class UDPSocket: @unchecked Sendable {
             try System.bind(fd, to: address)
             let local = try System.localAddress(fd)
             guard let batch = clinux_batch_make() else { throw SocketError.system(call: "calloc", errno: ENOMEM) }
-            return UDPSocket(fd: fd, localAddress: local, batch: batch)
+            guard let outgoing = clinux_batch_make() else {
+                clinux_batch_free(batch)
+                throw SocketError.system(call: "calloc", errno: ENOMEM)
+            }
+            return UDPSocket(fd: fd, localAddress: local, batch: batch, outgoing: outgoing)
         } catch {
             System.close(fd)
             throw error
@@ -111,24 +119,28 @@ package final class UDPSocket: @unchecked Sendable {
         System.trySetOption(fd, SOL_SOCKET, SO_SNDBUF, bufferSize)
     }
 
-    private init(fd: Int32, localAddress: SocketAddress, batch: OpaquePointer) {
+    private init(fd: Int32, localAddress: SocketAddress, batch: OpaquePointer, outgoing: OpaquePointer) {
         self.fd = fd
         self.localAddress = localAddress
         self.batch = batch
+        self.outgoing = outgoing
         waiting = .allocate(capacity: Self.batchLimit)
+        queue = .allocate(capacity: Self.batchLimit)
     }
 
     deinit {
-        waiting.deinitialize(count: waitingCount)
+        queue.deinitialize(count: queueCount)
+        queue.deallocate()
         waiting.deallocate()
         clinux_batch_free(batch)
+        clinux_batch_free(outgoing)
         System.close(fd)
     }
 
     /// Closes the socket and gives back the packets that wait in it. Unregister it from its loop first.
     package func close() {
-        waiting.deinitialize(count: waitingCount)
-        waitingCount = 0
+        queue.deinitialize(count: queueCount)
+        queueCount = 0
         System.close(fd)
         fd = -1
     }
@@ -144,7 +156,6 @@ package final class UDPSocket: @unchecked Sendable {
     package func receive(
         into pool: PacketPool, _ body: (consuming Packet, _ from: SocketAddress, _ local: SocketAddress) -> Void
     ) -> Int {
-        precondition(waitingCount == 0, "flush what is queued to send before receiving")
         guard fd >= 0 else { return 0 }
         var handed = 0
         var budget = Self.batchLimit
@@ -159,10 +170,13 @@ package final class UDPSocket: @unchecked Sendable {
             let received = max(0, result)
             for index in 0..<received { handed += hand(index, body) ? 1 : 0 }
             (waiting + received).deinitialize(count: count - received)
-            waitingCount = 0
             budget -= count
             // Rounds grow and shrink with the traffic, so that a lone datagram does not cost 32 buffers.
-            round = received == count ? min(Self.batchLimit, count * 4) : max(2, received + 1)
+            if received == count {
+                round = min(Self.batchLimit, count * 4)
+            } else if received > 0 {
+                round = max(2, received + 1, count / 2)
+            }
             if received < count { break }
         }
         counters.received += handed
@@ -232,17 +246,17 @@ package final class UDPSocket: @unchecked Sendable {
 
     /// Queues a packet for `flush`, which is called here when `batchLimit` wait. Does not allocate.
     package func enqueue(_ packet: consuming Packet, to remote: SocketAddress, from local: SocketAddress? = nil) {
-        if waitingCount == Self.batchLimit { flush() }
+        if queueCount == Self.batchLimit { flush() }
         guard remote.ip.family == localAddress.ip.family else {
             _ = record(.failed(errno: EAFNOSUPPORT))
             return
         }
         var to = clinux_address(remote)
         var from = source(local)
-        clinux_batch_buffer(batch, Int32(waitingCount), packet.base, packet.count)
-        clinux_batch_route(batch, Int32(waitingCount), &to, &from)
-        (waiting + waitingCount).initialize(to: packet)
-        waitingCount += 1
+        clinux_batch_buffer(outgoing, Int32(queueCount), packet.base, packet.count)
+        clinux_batch_route(outgoing, Int32(queueCount), &to, &from)
+        (queue + queueCount).initialize(to: packet)
+        queueCount += 1
     }
 
     /// Sends what is queued, in order, by `sendmmsg`. A datagram that is refused is left out, one that meets a full buffer
@@ -254,15 +268,15 @@ package final class UDPSocket: @unchecked Sendable {
         var outcome = SendResult.sent
         var first = 0
         var triedAgain = -1
-        while first < waitingCount {
-            let result = clinux_batch_send(batch, fd, Int32(first), Int32(waitingCount))
+        while first < queueCount {
+            let result = clinux_batch_send(outgoing, fd, Int32(first), Int32(queueCount))
             if result > 0 {
                 counters.sent += Int(result)
                 first += Int(result)
             } else if result == -EINTR {
                 continue
             } else if result == 0 || result == -EAGAIN {
-                counters.wouldBlock += waitingCount - first
+                counters.wouldBlock += queueCount - first
                 outcome = .wouldBlock
                 break
             } else if triedAgain != first, readErrors() > 0 || Self.canBeStale(-result) {
@@ -273,8 +287,8 @@ package final class UDPSocket: @unchecked Sendable {
                 first += 1
             }
         }
-        waiting.deinitialize(count: waitingCount)
-        waitingCount = 0
+        queue.deinitialize(count: queueCount)
+        queueCount = 0
         return outcome
     }
 
