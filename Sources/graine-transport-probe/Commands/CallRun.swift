@@ -63,7 +63,7 @@ struct CallRun: Sendable {
                     open -= 1
                     guard order == .inTurn else { continue }
                     if progress.redraws || (index + 1).isMultiple(of: max(1, plans.count / Self.progressLines)) {
-                        progress?.note("\(index + 1) of \(plans.count): \(Self.short(result))")
+                        progress.note("\(index + 1) of \(plans.count): \(Self.short(result))")
                     }
                     guard next < plans.count, abort == nil, index > 0 || result.failure == nil else { continue }
                     begin()
@@ -90,7 +90,7 @@ struct CallRun: Sendable {
     private func place(_ plan: CallPlan, _ progress: Progress?, _ events: EventLog?) async -> CallResult {
         do throws(ProbeError) {
             var result = try await placer.place(plan) { moment in
-                progress.note("\(plan.name): \(moment.text)")
+                progress?.note("\(plan.name): \(moment.text)")
                 events?.add(moment, call: plan.name)
             }
             result.wasStopped = Task.isCancelled

@@ -54,6 +54,27 @@ struct UDPSocketTests {
         #expect(receiver.counters.received == 100)
     }
 
+    @Test func whatComesIsAnsweredInItsOwnBufferWhileTheRestIsHandedOn() throws {
+        let pool = PacketPool(size: 64)
+        let relay = try UDPSocket.open(bind: SocketAddress(ip: .loopbackV4, port: 0))
+        let peer = try UDPSocket.open(bind: SocketAddress(ip: .loopbackV4, port: 0))
+        for index in 0..<100 as Range<UInt8> {
+            enqueue(index, on: peer, pool: pool, to: relay.localAddress)
+        }
+        #expect(peer.flush() == .sent)
+        var answered = 0
+        for _ in 0..<200 where answered < 100 {
+            var poll = pollfd(fd: relay.fd, events: Int16(POLLIN), revents: 0)
+            _ = Glibc.poll(&poll, 1, 100)
+            answered += relay.receiveTurn(into: pool) { packet, from, local in
+                relay.enqueue(packet, to: from, from: local)
+            }
+            relay.flush()
+        }
+        #expect(receive(100, on: peer, pool: pool).map(\.bytes) == (0..<100).map { [$0] })
+        #expect(pool.taken == 0 && relay.counters.sent == 100)
+    }
+
     @Test func aTurnLeavesTheRestOfAFloodInTheSocket() throws {
         let pool = PacketPool(size: 64)
         let receiver = try UDPSocket.open(bind: SocketAddress(ip: .loopbackV4, port: 0))
