@@ -27,7 +27,9 @@ class Voice(MediaStreamTrack):
             raise MediaStreamError
         self.began = self.began or time.monotonic()
         await asyncio.sleep(max(0, self.began + self.position / RATE - time.monotonic()))
-        frame = av.AudioFrame.from_ndarray(self.samples(self.position, FRAME).reshape(1, -1), "s16", "mono")
+        # Both channels: made of one by aiortc they would be 3 dB down.
+        samples = self.samples(self.position, FRAME).repeat(2).reshape(1, -1)
+        frame = av.AudioFrame.from_ndarray(samples, "s16", "stereo")
         frame.sample_rate = RATE
         frame.pts, frame.time_base = self.position, fractions.Fraction(1, RATE)
         self.position += FRAME

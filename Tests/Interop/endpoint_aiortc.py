@@ -90,8 +90,11 @@ class Endpoint:
 
     async def candidates(self, line, ufrag):
         """Takes the client's candidates as they come."""
-        while True:
-            message = await line.expect("candidate", seconds=WHOLE_CALL, ufrag=ufrag)
+        while line.closed is None:
+            try:
+                message = await line.expect("candidate", seconds=WHOLE_CALL, ufrag=ufrag)
+            except ConnectionError:
+                return
             if "candidate" in message:
                 candidate = candidate_from_sdp(message["candidate"].removeprefix("candidate:"))
                 candidate.sdpMid = self.connection.getTransceivers()[0].mid

@@ -31,7 +31,7 @@ read_hellos() {
     until_line listening "$work/$1.wire"
 }
 hellos_read() {
-    kill "$reading"
+    kill "$reading" 2>/dev/null || true
     wait "$reading" || true
 }
 
@@ -48,7 +48,7 @@ until_line() {
 # judged KIND NAME LOG…
 judged() {
     local findings
-    if findings=$("$python" -B "$here/judge.py" "$1" "$work" "$2"); then
+    if findings=$(cat "$work/$2.exit" 2>/dev/null; "$python" -B "$here/judge.py" "$1" "$work" "$2") && [[ -z $findings ]]; then
         pass "$2"
     else
         fail "$2: $findings"
@@ -62,7 +62,7 @@ called() {
     serve "$ours" 192.0.2.1
     read_hellos "$current"
     peer "$here/peer_$1.py" --line "$line" --ca "$ca" --endpoint "$serving" --hang-up "$2" --report "$work/$current.json" \
-        >"$work/$current.out" 2>&1 || true
+        >"$work/$current.out" 2>&1 || echo "the peer ended with $?" | tee -a "$work/$current.out" >"$work/$current.exit"
     # The endpoint says a line for the call once it is over. Where it had to hang up it has ended, if all went well.
     until_line "ended by" "$work/serve.log" || true
     kill "$serving" 2>/dev/null || true
@@ -86,7 +86,7 @@ calling() {
     line=$(sed -n 's/^READY line=//p' "$work/$current.peer.out")
     ca=$work/peer.pem
     call "$ours" "$current" --timeout "$bound" --duration "$duration" --audio "$work/tone.wav" --record "$work/$current.wav"
-    wait "$endpoint" || true
+    wait "$endpoint" || echo "the peer ended with $?" >"$work/$current.exit"
     hellos_read
     judged calling "$current" "$work/$current.out" "$work/$current.peer.out"
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """GStreamer's webrtcbin calls the endpoint."""
 import asyncio
-import pathlib
+import re
 
 import caller
 import gi
@@ -11,7 +11,8 @@ import tone
 gi.require_version("Gst", "1.0")
 gi.require_version("GstSdp", "1.0")
 gi.require_version("GstWebRTC", "1.0")
-from gi.repository import Gst, GstSdp, GstWebRTC  # noqa: E402
+gi.require_version("Nice", "0.1")
+from gi.repository import Gst, GstSdp, GstWebRTC, Nice  # noqa: E402
 
 SAY = f"""
     webrtcbin name=peer bundle-policy=max-bundle
@@ -86,31 +87,48 @@ class Peer:
         return reply and reply.copy()
 
     async def offer(self, restart):
-        options = None
-        if restart:
-            options = Gst.Structure.new_empty("options")
-            options.set_value("ice-restart", True)
         # The offer lives in the answer.
-        answer = await self.ask("create-offer", options)
+        answer = await self.ask("create-offer", None)
         offer = answer.get_value("offer")
+        if restart:
+            offer = description(GstWebRTC.WebRTCSDPType.OFFER, self.restarted(offer.sdp.as_text()))
         await self.ask("set-local-description", offer)
         return offer.sdp.as_text()
 
+    def restarted(self, sdp):
+        """The offer with new credentials: webrtcbin 1.22 has no restart of its own, its ICE agent has."""
+        # The property's getter gives a reference away that webrtcbin still needs.
+        self.ice = self.peer.get_property("ice-agent")
+        agent = self.ice.get_property("agent")
+        if not agent.restart():
+            raise RuntimeError("libnice does not restart")
+        done, ufrag, password = agent.get_local_credentials(1)
+        assert done
+        sdp = re.sub(r"(?m)^a=ice-ufrag:.*$", lambda _: f"a=ice-ufrag:{ufrag}", sdp)
+        return re.sub(r"(?m)^a=ice-pwd:.*$", lambda _: f"a=ice-pwd:{password}", sdp)
+
     async def answer(self, sdp):
-        result, message = GstSdp.SDPMessage.new_from_text(sdp)
-        assert result == GstSdp.SDPResult.OK, result
-        answer = GstWebRTC.WebRTCSessionDescription.new(GstWebRTC.WebRTCSDPType.ANSWER, message)
-        await self.ask("set-remote-description", answer)
+        await self.ask("set-remote-description", description(GstWebRTC.WebRTCSDPType.ANSWER, sdp))
 
     async def facts(self):
         stats = await self.ask("get-stats", None)
-        texts = [stats.get_value(stats.nth_field_name(at)) for at in range(stats.n_fields())]
-        pathlib.Path("/tmp/interop-gst-stats").write_text("\n".join(t.to_string() for t in texts if isinstance(t, Gst.Structure)))
-        return {}
+        values = [stats.get_value(stats.nth_field_name(at)) for at in range(stats.n_fields())]
+        streams = {v.get_name(): v for v in values if isinstance(v, Gst.Structure)}
+        inbound, there = streams["inbound-rtp"], streams["remote-inbound-rtp"]
+        return {
+            "received": inbound.get_value("packets-received"), "lost": inbound.get_value("packets-lost"),
+            "lost_there": there.get_value("packets-lost"),
+        }
 
     async def close(self):
         self.turning.cancel()
         await asyncio.to_thread(self.pipeline.set_state, Gst.State.NULL)
+
+
+def description(kind, sdp):
+    result, message = GstSdp.SDPMessage.new_from_text(sdp)
+    assert result == GstSdp.SDPResult.OK, result
+    return GstWebRTC.WebRTCSessionDescription.new(kind, message)
 
 
 if __name__ == "__main__":

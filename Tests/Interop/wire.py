@@ -100,15 +100,15 @@ class SetUp:
                 checks.append(user)
         if not payload or not 20 <= payload[0] <= 63:
             return
-        for kind, message, length, offset, body in fragments(payload):
-            if kind not in (CLIENT_HELLO, SERVER_HELLO) or offset + len(body) > length:
+        for hello, message, length, offset, body in fragments(payload):
+            if hello not in (CLIENT_HELLO, SERVER_HELLO) or offset + len(body) > length:
                 continue
-            pieces = self.partial.setdefault((kind, source, message, length), {})
+            pieces = self.partial.setdefault((hello, source, message, length), {})
             pieces[offset] = body
             if sum(map(len, pieces.values())) < length:
                 continue
             whole = b"".join(pieces[at] for at in sorted(pieces))
-            if kind == CLIENT_HELLO:
+            if hello == CLIENT_HELLO:
                 self.facts |= client_hello(whole) | {"client": source, "hello_fragments": len(pieces), "hello_bytes": length}
             else:
                 self.facts |= server_hello(whole)
