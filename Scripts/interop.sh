@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Calls between this package and others' stacks: installs the peers where they are missing (Debian's Chromium and GStreamer,
 # PyPI's aiortc in .venv-interop), builds the probe, runs Tests/Interop. `interop.sh install` only installs.
-# INTEROP_SUMMARY=FILE writes a JSON object for each call.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,4 +24,4 @@ if [[ ${1:-} == install ]]; then exit; fi
 
 "$environment/bin/python" -B -m unittest discover -q -s Tests/Interop
 Scripts/build.sh release --product graine-transport-probe
-INTEROP_SUMMARY=${INTEROP_SUMMARY:+$(realpath -m "$INTEROP_SUMMARY")} Tests/Interop/interop.sh
+Tests/Interop/interop.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Brings a bare Debian 12 to where the package builds: installs what Swift itself and the C libraries need and is missing.
-# `setup.sh network-tests` also installs what Tests/Network wants. Says what it does; when nothing is missing it touches
-# neither the network nor the system.
+# `setup.sh network-tests` also installs what Tests/Network wants, `setup.sh interop` what Tests/Interop wants of Debian. Says
+# what it does; when nothing is missing it touches neither the network nor the system.
 set -euo pipefail
 
 required_swift_major=6
@@ -12,11 +12,17 @@ packages=(
     binutils gcc libc6-dev git make pkg-config
     libsrtp2-dev libssl-dev libopus-dev
 )
-case ${1:-} in
-'') ;;
-network-tests) packages+=(conntrack coturn iproute2 nftables openssl python3 util-linux) ;;
-*) echo "error: setup.sh [network-tests]" >&2; exit 64 ;;
-esac
+namespaces=(iproute2 nftables openssl python3 util-linux)
+for group; do
+    case $group in
+    network-tests) packages+=("${namespaces[@]}" conntrack coturn) ;;
+    interop)
+        packages+=("${namespaces[@]}" chromium gir1.2-gst-plugins-bad-1.0 gir1.2-nice-0.1 gstreamer1.0-nice
+            gstreamer1.0-plugins-bad gstreamer1.0-plugins-base gstreamer1.0-plugins-good python3-gst-1.0 python3-venv)
+        ;;
+    *) echo "error: setup.sh [network-tests] [interop]" >&2; exit 64 ;;
+    esac
+done
 
 if ! command -v swift >/dev/null; then
     echo "error: no swift in PATH; Swift ${required_swift_major}.${required_swift_minor} or newer is needed (https://www.swift.org/install)" >&2

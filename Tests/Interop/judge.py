@@ -13,13 +13,14 @@ import sys
 import tone
 
 ROWS = "rows.ndjson"
+OURS, THEIRS = "192.0.2.1", "192.0.2.2"
 # Of the 4 s that are talked, what must come back: the echo's delay, the way and a turn of the tone go off.
 LEAST_SECONDS = 2.5
 LEAST_MARKERS = 3
 COLUMNS = {
     "peer": "peer", "version": "version", "direction": "direction", "hang_up": "hung up by", "setup": "set-up, ms",
     "back": "tone back, s", "there": "tone heard there, s", "dtls": "DTLS", "profile": "SRTP profile",
-    "hello": "ClientHello", "offered": "offers DTLS", "restart": "ICE restart", "restarted": "tone after it, s",
+    "hello": "ClientHello", "offered": "offers DTLS", "early": "hello in offer", "restart": "ICE restart", "restarted": "tone after it, s",
     "lost": "lost of received",
 }
 
@@ -78,6 +79,7 @@ def called(directory, name):
         row["hang_up"] = "us"
     wire = load(directory / f"{name}.wire.json")
     agreed(wire, row, wrong)
+    wrong.need(wire.get("client") == THEIRS, f"the ClientHello is {wire.get('client')}'s, not the peer's")
     # Checks with two new halves are a restart's.
     halves = [check.split(":") for check in wire["checks"]]
     restarted = any(ours != halves[0][0] and theirs != halves[0][1] for ours, theirs in halves)
@@ -96,8 +98,9 @@ def calling(directory, name):
     call = report["call"]
     row = {
         "peer": peer["peer"], "version": peer["version"], "direction": f"is called, answers {peer['setup']}",
-        "setup": report["setup"]["active_ms"], "back": meter.verified, "there": peer["verified_there"],
+        "setup": round(report["setup"]["active_ms"]), "back": meter.verified, "there": peer["verified_there"],
         "hang_up": "us" if peer["bye_from"] == "client" else "peer", "restart": "no: aiortc has none",
+        "early": "yes, not taken up" if peer["hello_in_offer"] else "no",
     }
     wrong.need(call["transport"] == "webrtc", f"{call['transport']}, {call['transportFallbackReason']}, {call['fallback']}")
     wrong.need(report["dtls"]["role"] == {"active": "server", "passive": "client"}[peer["setup"]], f"dtls {report['dtls']}")
@@ -107,7 +110,10 @@ def calling(directory, name):
     reason = call["outcome"]["reason"]
     wrong.need(reason == {"client": "local", "server": "remote"}[peer["bye_from"]], f"ended: {call['outcome']}")
     wrong.need(peer["line_audio"] == 0, f"{peer['line_audio']} packets came on the line there")
-    agreed(load(directory / f"{name}.wire.json"), row, wrong)
+    wire = load(directory / f"{name}.wire.json")
+    agreed(wire, row, wrong)
+    client = {"active": THEIRS, "passive": OURS}[peer["setup"]]
+    wrong.need(wire.get("client") == client, f"the ClientHello is {wire.get('client')}'s, not {client}'s")
     wrong.need(report["dtls"]["version"] == f"DTLSv{row['dtls']}", f"dtls {report['dtls']}")
     media = report["media"]
     loss({"lost": media["lost"], "received": media["received"], "lost_there": peer["lost"]}, row, wrong)

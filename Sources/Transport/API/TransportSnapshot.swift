@@ -45,6 +45,8 @@ public struct MediaPathSnapshot: Hashable, Sendable {
     public var dtlsVersion: String?
     /// The cipher suite's name in OpenSSL's words.
     public var dtlsCipher: String?
+    /// Our half of the handshake: `client`, or `server` where the peer's answer was active; nil before the handshake is done.
+    public var dtlsRole: String?
     /// Handshake datagrams that our own timer sent again.
     public var dtlsRetransmissions = 0
     /// What each of `HandshakeOptions` did.

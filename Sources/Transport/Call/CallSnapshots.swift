@@ -67,6 +67,7 @@ extension Carriages {
             if let dtls = path.dtlsStatistics {
                 snapshot.dtlsVersion = dtls.version.isEmpty ? nil : dtls.version
                 snapshot.dtlsCipher = dtls.cipher.isEmpty ? nil : dtls.cipher
+                if snapshot.dtlsVersion != nil { snapshot.dtlsRole = path.isHandshakeServer ? "server" : "client" }
                 snapshot.dtlsRetransmissions = dtls.retransmits
             }
             return snapshot

@@ -179,6 +179,13 @@ package struct MediaPath: ~Copyable {
         case .none: nil
         }
     }
+    /// Whether our half of the handshake is the server's; false before there is one.
+    package var isHandshakeServer: Bool {
+        switch dtls {
+        case .some(let session): session.role == .server
+        case .none: false
+        }
+    }
     /// What the ICE agent counts.
     package var iceCounters: ICECounters { full?.counters ?? lite?.counters ?? ICECounters() }
 

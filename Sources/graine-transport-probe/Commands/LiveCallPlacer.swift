@@ -187,7 +187,7 @@ extension CallResult {
         dtls?.version = version
         dtls?.cipher = path.dtlsCipher
         dtls?.srtpProfile = path.srtpProfile
-        dtls?.role = "client"
+        dtls?.role = path.dtlsRole
         dtls?.retransmits = path.dtlsRetransmissions
         dtls?.helloInOffer = false
     }
