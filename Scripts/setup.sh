@@ -17,8 +17,9 @@ for group; do
     case $group in
     network-tests) packages+=("${namespaces[@]}" conntrack coturn) ;;
     interop)
-        packages+=("${namespaces[@]}" chromium gir1.2-gst-plugins-bad-1.0 gir1.2-nice-0.1 gstreamer1.0-nice
-            gstreamer1.0-plugins-bad gstreamer1.0-plugins-base gstreamer1.0-plugins-good python3-gst-1.0 python3-venv)
+        packages+=("${namespaces[@]}" chromium firefox-esr gir1.2-gst-plugins-bad-1.0 gir1.2-nice-0.1 gstreamer1.0-nice
+            gstreamer1.0-plugins-bad gstreamer1.0-plugins-base gstreamer1.0-plugins-good pulseaudio
+            python3-gst-1.0 python3-venv)
         ;;
     *) echo "error: setup.sh [network-tests] [interop]" >&2; exit 64 ;;
     esac

@@ -80,7 +80,7 @@ def called(directory, name):
     wire = load(directory / f"{name}.wire.json")
     agreed(wire, row, wrong)
     wrong.need(wire.get("client") == THEIRS, f"the ClientHello is {wire.get('client')}'s, not the peer's")
-    # Checks with two new halves are a restart's.
+    # Checks with two new halves, answered, are a restart's.
     halves = [check.split(":") for check in wire["checks"]]
     restarted = any(ours != halves[0][0] and theirs != halves[0][1] for ours, theirs in halves)
     wrong.need(restarted == (report.get("restart") == "yes"), f"restart {report.get('restart')}, checks {wire['checks']}")

@@ -48,14 +48,19 @@ class SetUpTests(unittest.TestCase):
         setup.take("192.0.2.1", record(2, answer(extension(43, b"\xfe\xfc"))))
         self.assertEqual((setup.facts["version"], setup.facts["profile"]), ("1.3", None))
 
-    def test_each_username_of_a_check_is_told_once(self):
-        def check(user):
-            attribute = struct.pack("!HH", 6, len(user)) + user
-            return struct.pack("!HH", 1, len(attribute)) + b"\x21\x12\xa4\x42" + bytes(12) + attribute
+    def test_the_username_of_each_check_that_is_answered_is_told_once(self):
+        def stun(kind, transaction, attributes=b""):
+            return struct.pack("!HH", kind, len(attributes)) + b"\x21\x12\xa4\x42" + bytes([transaction]) * 12 + attributes
+
+        def check(transaction, user):
+            return stun(1, transaction, struct.pack("!HH", 6, len(user)) + user)
 
         setup = SetUp()
-        for user in (b"ours:them", b"ours:them", b"next:more"):
-            setup.take("192.0.2.2", check(user))
+        for transaction, user in enumerate((b"ours:them", b"ours:them", b"next:more", b"lost:more")):
+            setup.take("192.0.2.2", check(transaction, user))
+            if user != b"lost:more":
+                setup.take("192.0.2.1", stun(0x101, transaction))
+        setup.take("192.0.2.1", stun(0x111, 3))
         self.assertEqual(setup.facts["checks"], ["ours:them", "next:more"])
 
     def test_encrypted_records_and_other_datagrams_are_passed_over(self):

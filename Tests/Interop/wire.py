@@ -11,7 +11,7 @@ import socket
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "Network"))
-from watch import ETHERTYPE_IPV4, datagram, kind  # noqa: E402
+from watch import ETHERTYPE_IPV4, datagram, kind, transaction  # noqa: E402
 
 HANDSHAKE, CLIENT_HELLO, SERVER_HELLO = 22, 1, 2
 USE_SRTP, SUPPORTED_VERSIONS = 14, 43
@@ -86,18 +86,19 @@ def server_hello(body):
 
 
 class SetUp:
-    """What both hellos said, and each username of a check once. The last of each kind counts: the one before may have been answered by a cookie or a retry."""
+    """What both hellos said, and the username of each check that was answered, once. The last of each kind counts: the one before may have been answered by a cookie or a retry."""
 
     def __init__(self):
         self.facts = {}
         self.partial = {}
+        self.asked = {}
 
     def take(self, source, payload):
         what, user = kind(payload)
-        if what == "check" and user:
-            checks = self.facts.setdefault("checks", [])
-            if user not in checks:
-                checks.append(user)
+        if what == "check":
+            self.asked[transaction(payload)] = user
+        elif what == "answer" and (user := self.asked.get(transaction(payload))):
+            self.facts["checks"] = list(dict.fromkeys([*self.facts.get("checks", []), user]))
         if not payload or not 20 <= payload[0] <= 63:
             return
         for hello, message, length, offset, body in fragments(payload):
