@@ -4,11 +4,16 @@ import fractions
 import time
 
 import av
-from aiortc import MediaStreamTrack
+from aiortc import MediaStreamTrack, RTCConfiguration, RTCPeerConnection
 from aiortc.mediastreams import MediaStreamError
 from tone import RATE
 
 FRAME = RATE // 50
+
+
+def connection():
+    """A connection that asks no STUN server; by itself aiortc asks one on the Internet."""
+    return RTCPeerConnection(RTCConfiguration(iceServers=[]))
 
 
 class Voice(MediaStreamTrack):

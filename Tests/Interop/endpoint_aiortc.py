@@ -64,7 +64,7 @@ class Endpoint:
         # The client's tone as it says it.
         self.meter = tone.ToneMeter(tone.LEVEL)
         self.echo = Echo()
-        self.connection = aiortc.RTCPeerConnection()
+        self.connection = aiortc_audio.connection()
         self.sender = self.connection.addTrack(aiortc_audio.Voice(self.echo.say))
         self.connection.on("track", self.listen)
 

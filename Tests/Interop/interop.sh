@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # Calls between us and others over the call line, in two network namespaces joined by veth (aioice and libwebrtc refuse
-# 127.0.0.1): Chromium, Firefox, GStreamer's webrtcbin and aiortc
-# call our endpoint; our client calls an endpoint on aiortc that
-# answers active, and one that answers passive. A tone must come back, and markers with it; each end hangs up once; an ICE
-# restart with every peer that can. Interop is what is judged, so a peer that is missing is an error.
+# 127.0.0.1): Chromium, Firefox, GStreamer's webrtcbin and aiortc call our endpoint; our client calls an endpoint on aiortc
+# that answers active, and one that answers passive. A tone must come back, and markers with it; each end hangs up once; an
+# ICE restart with every peer that can. Interop is what is judged, so a peer that is missing is an error.
 # Needs root or user namespaces, and what Scripts/interop.sh installs. Run it by that.
 source "$(dirname "${BASH_SOURCE[0]}")/../Network/lib.sh"
 need chromium firefox-esr openssl pulseaudio

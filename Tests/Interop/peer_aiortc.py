@@ -17,7 +17,7 @@ class Peer:
         self.meter = tone.ToneMeter(tone.LEVEL * tone.ECHO_GAIN)
         # aiortc gathers before it has an offer.
         self.candidates = asyncio.Queue()
-        self.connection = aiortc.RTCPeerConnection()
+        self.connection = aiortc_audio.connection()
         self.connection.addTrack(aiortc_audio.Voice(tone.tone))
         self.connection.on("track", self.listen)
 

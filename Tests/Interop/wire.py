@@ -15,7 +15,8 @@ from watch import ETHERTYPE_IPV4, datagram, kind, transaction  # noqa: E402
 
 HANDSHAKE, CLIENT_HELLO, SERVER_HELLO = 22, 1, 2
 USE_SRTP, SUPPORTED_VERSIONS = 14, 43
-VERSIONS = {0xFEFF: "1.0", 0xFEFD: "1.2", 0xFEFC: "1.3"}
+# Firefox offers TLS 1.2, too.
+VERSIONS = {0xFEFF: "1.0", 0xFEFD: "1.2", 0xFEFC: "1.3", 0x0303: "TLS 1.2"}
 PROFILES = {1: "AES128_CM_SHA1_80", 2: "AES128_CM_SHA1_32", 7: "AEAD_AES_128_GCM", 8: "AEAD_AES_256_GCM"}
 
 
