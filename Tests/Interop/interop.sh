@@ -26,6 +26,7 @@ peer() { timeout -k 2 "$bound" "${ahead[@]}" nsenter --net="/run/netns/$theirs" 
 
 # read_hellos NAME: what both hellos say goes into $work/NAME.wire.json, until hellos_read.
 read_hellos() {
+    : >"$work/$1.wire"
     "${ahead[@]}" nsenter --net="/run/netns/$ours" -- \
         python3 -B "$here/wire.py" "to-$theirs" "$work/$1.wire.json" >"$work/$1.wire" 2>&1 &
     reading=$!
