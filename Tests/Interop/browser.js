@@ -91,12 +91,15 @@ async function call({ url, name, version, hangUpHere, tones, level, talk, hangUp
     const context = new AudioContext({ sampleRate: 48000 });
     await within(context.resume(), 10, "audio");
     const heard = [];
+    const candidates = [];
     let kept;
     const peer = new RTCPeerConnection();
     const line = new Line(url);
     await within(line.opened, 10, "line");
     peer.onicecandidate = ({ candidate }) => {
-        if (candidate?.candidate) line.send("candidate", { candidate: candidate.candidate, ufrag: candidate.usernameFragment });
+        if (!candidate?.candidate) return;
+        candidates.push(candidate.candidate);
+        line.send("candidate", { candidate: candidate.candidate, ufrag: candidate.usernameFragment });
     };
     const unmuted = new Promise((done) => {
         peer.ontrack = ({ track, streams }) => {
@@ -148,5 +151,5 @@ async function call({ url, name, version, hangUpHere, tones, level, talk, hangUp
     peer.close();
     kept[1].onaudioprocess = null;
     const first = restartedAt || heard.length;
-    return { ...result, line_audio: line.binary, first: packed(heard.slice(0, first)), rest: packed(heard.slice(first)) };
+    return { ...result, candidates, line_audio: line.binary, first: packed(heard.slice(0, first)), rest: packed(heard.slice(first)) };
 }
