@@ -22,7 +22,9 @@ ip -n "$theirs" route add default via 192.0.2.1
 bound=60
 
 # peer COMMAND…: a program of the other end's; killed at the bound, and with this script.
-peer() { timeout -k 2 "$bound" "${ahead[@]}" nsenter --net="/run/netns/$theirs" -- "$python" -B "$@"; }
+peer() {
+    setpriv --pdeathsig KILL timeout -k 2 "$bound" "${ahead[@]}" nsenter --net="/run/netns/$theirs" -- "$python" -B "$@"
+}
 
 # read_hellos NAME: what both hellos say goes into $work/NAME.wire.json, until hellos_read.
 read_hellos() {
@@ -33,9 +35,17 @@ read_hellos() {
     children+=("$reading")
     until_line listening "$work/$1.wire"
 }
-hellos_read() {
-    kill "$reading" 2>/dev/null || true
-    wait "$reading" || true
+hellos_read() { stopped "$reading" || true; }
+
+# stopped PROCESS: tells a child to end; its exit code, or 137 after 10 s.
+stopped() {
+    kill "$1" 2>/dev/null || true
+    for _ in {1..100}; do
+        kill -0 "$1" 2>/dev/null || break
+        sleep 0.1
+    done
+    kill -KILL "$1" 2>/dev/null || true
+    wait "$1"
 }
 
 # until_line TEXT FILE: waits until the file has it.
@@ -65,11 +75,10 @@ called() {
     serve "$ours" 192.0.2.1
     read_hellos "$current"
     peer "$here/peer_$1.py" --line "$line" --ca "$ca" --endpoint "$serving" --hang-up "$2" --report "$work/$current.json" \
-        >"$work/$current.out" 2>&1 || echo "the peer ended with $?" | tee -a "$work/$current.out" >"$work/$current.exit"
+        >"$work/$current.out" 2>&1 || echo "the peer ended with $?" >"$work/$current.exit"
     # The endpoint says a line for the call once it is over. Where it had to hang up it has ended, if all went well.
     until_line "ended by" "$work/serve.log" || true
-    kill "$serving" 2>/dev/null || true
-    wait "$serving" || true
+    stopped "$serving" || echo "our endpoint ended with $?" >>"$work/$current.exit"
     hellos_read
     cp "$work/serve.log" "$work/$current.log"
     judged called "$current" "$work/$current.out" "$work/$current.log"
