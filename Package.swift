@@ -126,7 +126,8 @@ if isFuzzing {
             swiftSettings: strict),
     ]
     for name in [
-        "fuzz-stun", "fuzz-full-agent", "fuzz-lite-agent", "fuzz-sdp", "fuzz-rtp", "fuzz-rtcp", "fuzz-demux", "fuzz-dtls",
+        "fuzz-stun", "fuzz-full-agent", "fuzz-lite-agent", "fuzz-sdp", "fuzz-rtp", "fuzz-rtcp", "fuzz-demux",
+        "fuzz-dtls",
     ] {
         package.targets.append(
             .executableTarget(

@@ -2,6 +2,7 @@ import ICELite
 import Testing
 import TransportLine
 import TransportMedia
+import TransportTestKit
 
 @testable import Transport
 

@@ -1,6 +1,7 @@
 import ICELite
 import Testing
 import Transport
+import TransportTestKit
 
 @testable import TransportLine
 

@@ -1,6 +1,7 @@
 import ICELite
 import Testing
 import TransportMedia
+import TransportTestKit
 
 @testable import Transport
 
