@@ -102,9 +102,9 @@ package struct SRTPSession: ~Copyable {
 
     /// Packets about number `index` of `ssrc` come next: its sequence number and the wraps before it, 48 bits. To be told
     /// of each packet that came by another carriage, so that a gap of more than 32,768 packets leaves the rollover counter
-    /// known. Never goes back.
+    /// known. Never goes back. A stream that is not received yet is from now on, if there is room: the line is the peer's.
     package mutating func advanceReceiver(of ssrc: UInt32, to index: UInt64) {
-        guard index < 1 << 48, let position = streamIndex(ssrc),
+        guard index < 1 << 48, addStream(ssrc, carriesRTP: true), let position = streamIndex(ssrc),
             Int64(index) > max(streams[position].newest, streams[position].expected)
         else { return }
         streams[position].expected = Int64(index)

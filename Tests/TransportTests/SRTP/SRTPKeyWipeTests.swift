@@ -6,8 +6,9 @@ import TransportRuntime
 @testable import TransportMedia
 
 /// After a call its keys are nowhere in the process's memory. The memory is read through the kernel, as a core dump or a
-/// debugger would: the keys are found while the session lives, so the search itself is proved each time.
-@Suite("SRTP key wipe") struct SRTPKeyWipeTests {
+/// debugger would: the keys are found while the session lives, so the search itself is proved each time. One after another:
+/// one search's buffer holds what another one looks for.
+@Suite("SRTP key wipe", .serialized) struct SRTPKeyWipeTests {
     /// A secret that this test never writes down in one piece: each byte is hidden by the mask.
     private struct Hidden {
         static let mask: UInt8 = 0xA5
@@ -25,13 +26,13 @@ import TransportRuntime
         }
     }
 
-    /// How often the first 16 bytes of `secret` stand in writable memory, this search's own buffers excepted.
+    /// How often `secret` stands in writable memory, this search's own buffers excepted.
     private static func occurrences(of secret: Hidden) throws -> Int {
         let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)
         let memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC)
         try #require(memory >= 0)
         defer { close(memory) }
-        let overlap = 15
+        let overlap = secret.masked.count - 1
         let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
         defer {
             for index in chunk.indices { chunk[index] = 0 }
@@ -52,12 +53,12 @@ import TransportRuntime
                     let got = pread(memory, chunk.baseAddress, wanted, off_t(at))
                     guard got > overlap else { break }
                     var from = 0
-                    while got - from >= 16,
+                    while got - from > overlap,
                         let hit = memchr(chunk.baseAddress! + from, Int32(needle[0]), got - from - overlap)
                     {
                         let offset = UnsafeRawPointer(hit) - UnsafeRawPointer(chunk.baseAddress!)
                         from = offset + 1
-                        guard memcmp(hit, needle.baseAddress!, 16) == 0 else { continue }
+                        guard memcmp(hit, needle.baseAddress!, needle.count) == 0 else { continue }
                         if !own.contains(where: { $0.contains(at + UInt(offset)) }) { count += 1 }
                     }
                     if got < wanted || at + UInt(got) >= ends[1] { break }
@@ -73,11 +74,14 @@ import TransportRuntime
         return Hidden(masked: randomness.bytes(60))
     }
 
-    @Test("Master keys are gone once the session and its keys are", arguments: SRTPProfile.allCases)
+    @Test("Master keys and salts are gone once the session and its keys are", arguments: SRTPProfile.allCases)
     func masterKeys(profile: SRTPProfile) throws {
         let exported = Self.hidden(0xC0FF_EE00 + UInt64(profile.rawValue))
         let material = 2 * (profile.keyLength + profile.saltLength)
-        let keys = [0..<16, 16..<32].map { Hidden(masked: Array(exported.masked[$0])) }
+        // The salts as well: the allocator writes over the first 16 bytes of what is freed, where the keys stand.
+        let salt = profile.saltLength
+        let secrets = [0..<16, 16..<32, 32..<(32 + salt), (32 + salt)..<(32 + 2 * salt)]
+            .map { Hidden(masked: Array(exported.masked[$0])) }
         func run() throws -> [Int] {
             let session = try SRTPSession(
                 keys: exported.reveal { bytes in
@@ -86,12 +90,12 @@ import TransportRuntime
                         exported: RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: bytes[..<material])),
                         role: .client)
                 }, localSSRC: 1)
-            let found = try keys.map { try Self.occurrences(of: $0) }
+            let found = try secrets.map { try Self.occurrences(of: $0) }
             _ = consume session
             return found
         }
         #expect(try run().allSatisfy { $0 >= 1 })
-        #expect(try keys.map { try Self.occurrences(of: $0) } == [0, 0])
+        #expect(try secrets.map { try Self.occurrences(of: $0) } == [0, 0, 0, 0])
     }
 
     /// The session key of our RTP, hidden, with nothing left of how it was derived.
