@@ -120,9 +120,8 @@ import TransportTestKit
         #expect(pair.serverHeard.count == 18)
     }
 
-    @Test("A stream that no description announces is learned on the path, by its payload type") func unannounced()
-        throws
-    {
+    @Test("A stream that no description announces is learned on the path, by its payload type")
+    func unannounced() throws {
         let pair = try PathPair(announcesSSRC: false)
         pair.run(until: .zero + .seconds(1))
         pair.speakOnce(1, payloadType: 96)
@@ -132,8 +131,7 @@ import TransportTestKit
         #expect(pair.serverHeard == [2, 3])
     }
 
-    @Test(
-        "The end of a call is told on the path, too: a goodbye, which by itself ends nothing", arguments: [false, true])
+    @Test("The end of a call is told on the path, too: a goodbye, which ends nothing", arguments: [false, true])
     func goodbye(fromServer: Bool) throws {
         let run = try VirtualCall(seed: 11)
         _ = run.simulator.run(until: .zero + .seconds(3))

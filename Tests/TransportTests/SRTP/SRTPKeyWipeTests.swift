@@ -38,7 +38,9 @@ import TransportRuntime
             for index in chunk.indices { chunk[index] = 0 }
             chunk.deallocate()
         }
-        return secret.reveal { needle in
+        return try secret.reveal { needle in
+            let start = try #require(chunk.baseAddress)
+            let first = try #require(needle.baseAddress)
             let own = [UnsafeRawBufferPointer(chunk), needle].map { bytes -> ClosedRange<UInt> in
                 let start = UInt(bitPattern: bytes.baseAddress)
                 return start...(start + UInt(bytes.count))
@@ -50,15 +52,15 @@ import TransportRuntime
                 var at = ends[0]
                 while at < ends[1] {
                     let wanted = min(chunk.count, Int(ends[1] - at))
-                    let got = pread(memory, chunk.baseAddress, wanted, off_t(at))
+                    let got = pread(memory, start, wanted, off_t(at))
                     guard got > overlap else { break }
                     var from = 0
                     while got - from > overlap,
-                        let hit = memchr(chunk.baseAddress! + from, Int32(needle[0]), got - from - overlap)
+                        let hit = memchr(start + from, Int32(needle[0]), got - from - overlap)
                     {
-                        let offset = UnsafeRawPointer(hit) - UnsafeRawPointer(chunk.baseAddress!)
+                        let offset = UnsafeRawPointer(hit) - UnsafeRawPointer(start)
                         from = offset + 1
-                        guard memcmp(hit, needle.baseAddress!, needle.count) == 0 else { continue }
+                        guard memcmp(hit, first, needle.count) == 0 else { continue }
                         if !own.contains(where: { $0.contains(at + UInt(offset)) }) { count += 1 }
                     }
                     if got < wanted || at + UInt(got) >= ends[1] { break }
