@@ -1,3 +1,5 @@
+internal import Transport
+
 /// One network that calls are set up on: what a row of the table is about.
 struct SetupNetwork: Hashable, Sendable {
     /// The round trip in milliseconds, of UDP and of the line.
@@ -6,6 +8,13 @@ struct SetupNetwork: Hashable, Sendable {
     var loss: Double
     /// Whether the offer carries the handshake's first flight.
     var helloInOffer: Bool
+
+    /// All the steps of the handshake, or all but that one.
+    var handshake: HandshakeOptions {
+        var options = HandshakeOptions()
+        options.helloInOffer = helloInOffer
+        return options
+    }
 }
 
 /// What one call's set-up took; milliseconds from the hello handed to the line.

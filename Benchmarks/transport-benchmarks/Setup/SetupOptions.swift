@@ -25,7 +25,7 @@ struct SetupOptions: Equatable {
     var calls = 1_000
     var roundTrips = [20, 50, 100, 200, 400]
     var losses = [0.0, 1, 5, 10]
-    var helloInOffer = [false]
+    var helloInOffer = [true, false]
     var atOnce: Int?
     var seed: UInt64 = 1
     var json: String?

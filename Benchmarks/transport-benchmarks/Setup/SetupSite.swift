@@ -53,6 +53,7 @@ final class SetupSite: Sendable {
         var configuration = TransportConfiguration(url: "wss://\(endpoint.address)/call")
         configuration.trust = .caFile(authority)
         configuration.addressFamily = .v4
+        configuration.handshake = network.handshake
         configuration.lineDetour = LineDetour(relay: tcp, target: line)
         let media = media
         configuration.pathDetour = { $0 == media ? udp : nil }

@@ -17,7 +17,8 @@ struct VirtualSetup {
             delay: .microseconds(network.roundTrip * 500),
             loss: network.loss > 0 ? .independent(percent: network.loss) : .none)
         guard
-            let call = try? VirtualCall(seed: seed, up: link, down: link, line: link)
+            let call = try? VirtualCall(
+                seed: seed, up: link, down: link, line: link, handshake: network.handshake)
         else { return nil }
         while call.simulator.now < .zero + Self.patience, call.client.outcome == nil, !isHeard(call) {
             _ = call.simulator.run(until: call.simulator.now + Self.step)

@@ -189,7 +189,7 @@ extension CallResult {
         dtls?.srtpProfile = path.srtpProfile
         dtls?.role = path.dtlsRole
         dtls?.retransmits = path.dtlsRetransmissions
-        dtls?.helloInOffer = false
+        dtls?.helloInOffer = path.shortcuts.helloOffered && path.shortcuts.helloAnswered
     }
 
     /// The shortest of the exchanges of set-up that take one round trip of the line: TLS 1.3, the upgrade, the welcome.
