@@ -122,6 +122,16 @@ struct Carriages: ~Copyable {
         }
     }
 
+    /// What the descriptions have agreed on for the RTP stream: our payload type, header extensions, the form of reports.
+    mutating func apply(_ negotiated: RemoteMedia) {
+        media.setPayloadType(negotiated.opusPayloadType)
+        media.setHeaderExtensions(
+            RTPHeaderExtensions(
+                midID: negotiated.midExtension.flatMap(UInt8.init(exactly:)), mid: negotiated.mid,
+                audioLevelID: negotiated.audioLevelExtension.flatMap(UInt8.init(exactly:))))
+        rtcp.isReducedSize = negotiated.reducedSizeRTCP
+    }
+
     /// Queues a control message on the line.
     mutating func send(_ message: ControlMessage) { line?.sendText(message.encoded()) }
 

@@ -340,7 +340,7 @@ extension ClientCall {
         guard let answer = welcome.webrtc, let localMedia else { return .none }
         do {
             let media = try RemoteMedia(answer: answer.sdp, to: localMedia)
-            carriages.media.setPayloadType(media.opusPayloadType)
+            carriages.apply(media)
             try carriages.setRemote(
                 try RemotePathDescription(media), flight: answer.dtls, after: timings.hello.map { now - $0 }, now: now)
             remoteUfrag = media.ufrag

@@ -217,7 +217,7 @@ extension ServerCall {
                 randomness: randomness.split("ice"), asksForAdmission: configuration.asksForAdmission, now: now)
             let flight = try path.answerHello(webrtc.dtls, now: now)
             carriages.path = consume path
-            carriages.media.setPayloadType(offer.opusPayloadType)
+            carriages.apply(offer)
             localMedia = local
             remoteUfrag = offer.ufrag
             events.append(.ufragsChanged)

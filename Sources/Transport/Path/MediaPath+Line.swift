@@ -32,7 +32,7 @@ extension MediaPath {
         guard options.helloInOffer, lite != nil, !datagrams.isEmpty, let fingerprints = identity?.fingerprints else {
             return []
         }
-        for datagram in datagrams { _ = dtls?.handle(datagram.span.bytes, now: now) }
+        for datagram in datagrams { _ = dtls?.handle(datagram.span.bytes, carriage: .line, now: now) }
         guard let flight = takeOfferedFlight() else {
             statistics.shortcuts.hellosUnusable += 1
             try startHandshake(as: .server, with: Array(fingerprints), now: now)
@@ -68,7 +68,7 @@ extension MediaPath {
         guard !isClosed else { return }
         statistics.shortcuts.flightsOnLineReceived += 1
         var hasAdvanced = false
-        for datagram in datagrams where dtls?.handle(datagram.span.bytes, now: now) == .advanced { hasAdvanced = true }
+        for datagram in datagrams where dtls?.handle(datagram.span.bytes, carriage: .line, now: now) == .advanced { hasAdvanced = true }
         if hasAdvanced {
             statistics.shortcuts.flightsFirstByLine += 1
             handshakeAdvanced(now: now)
