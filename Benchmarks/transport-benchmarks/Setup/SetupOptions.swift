@@ -15,7 +15,7 @@ struct SetupOptions: Equatable {
           --rtt LIST           round trips in ms, 0 to 2000 (default 20,50,100,200,400 virtual, 0,20,50,100,200 on sockets)
           --loss LIST          percent lost each way, 0 to 90 (default 0,1,5,10)
           --hello-in-offer W   on, off or both (default both)
-          --at-once N          calls at one time, 1 to 32 (default: the cores virtual, 8 on sockets; 1 where RTT is 0)
+          --at-once N          calls at one time, 1 to 32 (default: the cores virtual, on sockets 1 to 8, by the round trip)
           --seed N             of the first call; the next ones follow (default 1)
           --quick              few calls on few networks: for CI
           --json FILE          the report as JSON as well; - is standard output, the table then goes to standard error

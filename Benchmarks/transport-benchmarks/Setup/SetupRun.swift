@@ -2,8 +2,10 @@ internal import Glibc
 
 /// `transport-benchmarks setup`: how long it takes from the hello to the agent's first word, by network.
 enum SetupRun {
-    /// Calls at one time on sockets.
+    /// Calls at one time on sockets at most, and the milliseconds of round trip that are worth one: where there is little to wait
+    /// for, calls side by side would measure each other.
     private static let socketCallsAtOnce = 8
+    private static let roundTripOfACall = 25
 
     /// Runs it and returns the exit code: 0 when every call was heard, 1 when one was not.
     static func run(_ arguments: [String]) async -> Int32 {
@@ -49,8 +51,7 @@ enum SetupRun {
         _ options: SetupOptions, _ network: SetupNetwork, _ site: SetupSite?
     ) async -> [SetupSample] {
         let cores = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-        // Where there is no delay to wait for, calls side by side would measure each other.
-        let standard = site == nil ? cores : network.roundTrip == 0 ? 1 : socketCallsAtOnce
+        let standard = site == nil ? cores : min(socketCallsAtOnce, network.roundTrip / roundTripOfACall)
         let width = max(1, min(options.atOnce ?? standard, options.calls))
         return await withTaskGroup(of: SetupSample?.self) { group in
             var next = 0
