@@ -12,8 +12,8 @@ import Testing
         let ip: IPAddress =
             switch number / 64 % 4 {
             case 0: IPAddress(v4: UInt32(number / 256))
-            case 1: IPAddress(v6High: 0, low: number / 256)
-            case 2: IPAddress(v6High: number / 256, low: 0)
+            case 1: IPAddress(v6High: 0, low: 1 + number / 256)
+            case 2: IPAddress(v6High: 1 + number / 256, low: 0)
             default: IPAddress(v6High: 0xFE80 << 48, low: 1, zone: UInt32(number / 256))
             }
         return NetworkPath(
