@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Calls on real sockets through the relay, with a round trip of 100 ms on UDP and on the line: how many round trips from hello to
-# the agent's first audio, by the calls' own report and by the packets on the wire. Then once more with the endpoint's hello
-# in the answer switched off. Needs root or user namespaces, and what Scripts/setup.sh network-tests installs.
+# the agent's first audio, by the calls' own report and by the packets on the wire. Then once more with the hello left out of
+# the offer. Needs root or user namespaces, and what Scripts/setup.sh network-tests installs.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 calls=21
@@ -27,4 +27,5 @@ heard() {
 }
 
 heard hello-in-offer 2.2
+heard classic 3.3 --without hello-in-offer
 finish

@@ -50,13 +50,17 @@ import Testing
             call wss://[::1]:1/ --json - --ndjson e.jsonl --quiet --transport webrtc --timeout 9 --duration 2.5 \
             --seed 7 -6 --bind ::1 --proxy http://p:3128 --insecure --token-file k --redact full \
             --threshold rtt=200,loss=2 --fail-on warn --no-color --audio a.wav --record b.wav \
-            --stun stun:a.example,stun:[::1]:5
+            --stun stun:a.example,stun:[::1]:5 --without hello-in-offer,early-media
             """.replacing("\n", with: " "))
         #expect(options.json == .standardOutput && options.ndjson == .file("e.jsonl"))
         #expect(options.verbosity == .quiet && options.preference == .webrtc)
         #expect(options.timeout == 9 && options.duration == 2.5 && options.seed == 7)
         #expect(options.family == .v6 && options.bind == ["::1"])
         #expect(options.stun == ["stun:a.example", "stun:[::1]:5"])
+        #expect(options.without == [.helloInOffer, .earlyMedia])
+        let handshake = HandshakeStep.options(without: options.without)
+        #expect(!handshake.helloInOffer && !handshake.earlyMedia)
+        #expect(handshake.flightsOnLine && handshake.flightBehindCheck)
         #expect(options.proxy == .url("http://p:3128") && options.proxyIsExplicit)
         #expect(options.insecure && options.key == .file("k") && options.redaction == .full)
         #expect(options.thresholds == Thresholds(rttMilliseconds: 200, jitterMilliseconds: 30, lossPercent: 2))
@@ -94,6 +98,7 @@ import Testing
         "--expect webrtc=webrtc/what", "explain udp_blocked --json -", "schema --quiet", "serve --json -",
         "call wss://h/ --stun turn:a.example", "call wss://h/ --stun stun:a,", "call wss://h/ --stun a.example:3478",
         "serve --stun stun:a",
+        "call wss://h/ --without hello", "call wss://h/ --without hello-in-offer,", "serve --without early-media",
     ])
     func wrongUseIsOneUsageLine(line: String) throws {
         let text = try #require(usage(line))

@@ -19,6 +19,8 @@ package struct AudioSender: ~Copyable {
     package private(set) var nextSequence: ExtendedSequenceNumber
     /// What every packet's header extension carries; nothing unless it was negotiated.
     package var headerExtensions = RTPHeaderExtensions()
+    /// Whether packets carry them: on the call line none has any.
+    package var writesExtensions = true
     /// Whether `mid` is among it: needed until the peer knows the stream. RFC 9143 §15.
     package var writesMID = true
     /// The longest silence that DTX may leave on the wire (the call's `liveness_ms`).
@@ -92,7 +94,7 @@ package struct AudioSender: ~Copyable {
         var payloadByteCount = 0
         do throws(RTPError) {
             try header.encode(
-                into: &out, extensions: headerExtensions, withMID: writesMID,
+                into: &out, extensions: writesExtensions ? headerExtensions : RTPHeaderExtensions(), withMID: writesMID,
                 level: headerExtensions.audioLevelID == nil ? .silence : AudioLevel(of: pcm))
         } catch {
             framesFailed += 1

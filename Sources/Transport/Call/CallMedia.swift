@@ -140,6 +140,9 @@ package struct CallMedia: ~Copyable {
         receiver.payloadType = payloadType
     }
 
+    /// Whether the packets to come are for the media path: only there they carry header extensions.
+    package mutating func setWritesExtensions(_ writes: Bool) { sender.writesExtensions = writes }
+
     /// The header extensions that offer and answer agreed on: written from the next packet on, and looked for.
     package mutating func setHeaderExtensions(_ extensions: RTPHeaderExtensions) {
         sender.headerExtensions = extensions

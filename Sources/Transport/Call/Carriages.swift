@@ -264,6 +264,7 @@ struct Carriages: ~Copyable {
     private mutating func pollAudio(into packet: inout Packet, now: Instant) -> Transmit? {
         guard let kind = sendsOn else { return nil }
         media.startSending(now: now)
+        media.setWritesExtensions(kind == .webrtc)
         while media.nextPacket(into: &packet, live: isActive, discard: parksLineAudio, now: now) {
             switch kind {
             case .websocket:

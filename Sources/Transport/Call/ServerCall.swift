@@ -56,8 +56,6 @@ package struct ServerCall: ~Copyable {
     var remoteUfrag: String?
     /// Messages of the client's that were ignored.
     package var ignoredMessages = 0
-    /// When the client's audio was first heard; nil before.
-    package private(set) var firstAudioAt: Instant?
 
     /// - Parameter media: the call's audio. Taken over.
     package init(
@@ -139,7 +137,7 @@ extension ServerCall {
 
     /// A datagram of this call's came on `path`; `packet` is consumed or decrypted in place.
     package mutating func receive(_ packet: inout Packet, path: NetworkPath, now: Instant) {
-        if carriages.receiveDatagram(&packet, path: path, now: now) { heard(on: .webrtc, now: now) }
+        if carriages.receiveDatagram(&packet, path: path, now: now) { policy.heard(on: .webrtc, now: now) }
         settle(now: now)
     }
 
@@ -251,7 +249,7 @@ extension ServerCall {
                 if hello == nil {
                     policy.reject(.badOrder("audio before hello"))
                 } else if carriages.receiveLinePacket(range, now: now) {
-                    heard(on: .websocket, now: now)
+                    policy.heard(on: .websocket, now: now)
                 }
             case .textTooLarge:
                 let code = LineErrorCode.messageTooLarge.rawValue
@@ -316,7 +314,7 @@ extension ServerCall {
         while let event = carriages.path?.pollEvent() {
             switch event {
             case .completed:
-                if carriages.takeParkedMedia(now: now) { heard(on: .webrtc, now: now) }
+                if carriages.takeParkedMedia(now: now) { policy.heard(on: .webrtc, now: now) }
             case .closedByPeer: policy.pathClosedByPeer(now: now)
             case .checkWanted: send(.check)
             case .ufragsChanged: events.append(.ufragsChanged)
@@ -325,11 +323,6 @@ extension ServerCall {
         }
         carriages.sendFlights(as: localMedia?.ufrag)
         if carriages.evidence?.isLost == true { policy.pathLost(now: now) }
-    }
-
-    mutating func heard(on kind: TransportKind, now: Instant) {
-        if firstAudioAt == nil { firstAudioAt = now }
-        policy.heard(on: kind, now: now)
     }
 
     mutating func applyEffects(now: Instant) {

@@ -68,7 +68,9 @@ extension MediaPath {
         guard !isClosed else { return }
         statistics.shortcuts.flightsOnLineReceived += 1
         var hasAdvanced = false
-        for datagram in datagrams where dtls?.handle(datagram.span.bytes, carriage: .line, now: now) == .advanced { hasAdvanced = true }
+        for datagram in datagrams where dtls?.handle(datagram.span.bytes, carriage: .line, now: now) == .advanced {
+            hasAdvanced = true
+        }
         if hasAdvanced {
             statistics.shortcuts.flightsFirstByLine += 1
             handshakeAdvanced(now: now)

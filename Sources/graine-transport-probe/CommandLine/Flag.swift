@@ -119,6 +119,17 @@ extension Flag {
                 throw .usage("--stun must be stun:HOST[:PORT], or several with commas")
             }
         },
+        Flag(
+            "--without", "STEP",
+            "leave steps of a quick handshake out, several with commas: "
+                + HandshakeStep.allCases.map(\.rawValue).joined(separator: ", "),
+            commands: placing
+        ) {
+            (o, v) throws(ProbeError) in
+            for name in v.split(separator: ",", omittingEmptySubsequences: false) {
+                o.without.insert(try word("--without", String(name)))
+            }
+        },
         Flag("--proxy", "URL|env|none", "proxy for the line; only none is supported yet", commands: placing) {
             (o, v) throws(ProbeError) in
             o.proxyIsExplicit = true

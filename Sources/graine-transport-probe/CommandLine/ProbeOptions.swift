@@ -57,6 +57,8 @@ struct ProbeOptions: Equatable, Sendable {
     var bind: [String] = []
     /// STUN servers to ask for the call's addresses, as `stun:host[:port]`.
     var stun: [String] = []
+    /// Steps of a quick handshake to leave out.
+    var without: Set<HandshakeStep> = []
     /// TCP port of `serve`; 0 takes a free one.
     var port: UInt16 = 0
     /// UDP port of `serve`; 0 takes a free one.

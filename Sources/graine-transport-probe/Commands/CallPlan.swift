@@ -24,6 +24,8 @@ struct CallPlan: Sendable {
     var bind: IPAddress?
     /// STUN servers, as `stun:host[:port]`.
     var stun: [String] = []
+    /// Steps of the handshake to leave out.
+    var without: Set<HandshakeStep> = []
     /// Whether ``CallResult/recording`` is wanted.
     var keepsRecording: Bool
     /// Whether to speak, listen and compare; else the call is silent and hung up after `duration`.

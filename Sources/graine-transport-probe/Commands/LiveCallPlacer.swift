@@ -21,6 +21,7 @@ struct LiveCallPlacer: CallPlacing {
         configuration.addressFamily = plan.family
         if plan.target != nil { configuration.localAddress = plan.bind }
         configuration.stunServers = plan.stun
+        configuration.handshake = HandshakeStep.options(without: plan.without)
         configuration.callTransport = CallTransport(rawValue: plan.preference.rawValue) ?? .auto
         configuration.trust =
             if let file = site.caFile { .caFile(file) } else if plan.insecure { .insecure } else { .system }

@@ -97,7 +97,7 @@ struct ProbeRunner: Sendable {
             seed: options.seed ?? UInt64.random(in: .min ... .max), audio: audio,
             duration: options.duration ?? (isSelfTest ? SelfTest.defaultDuration : length + tail), key: key,
             caFile: options.caFile, insecure: options.insecure, family: options.family,
-            bind: options.bind.first.flatMap { IPAddress($0) }, stun: options.stun,
+            bind: options.bind.first.flatMap { IPAddress($0) }, stun: options.stun, without: options.without,
             keepsRecording: options.record != nil)
         if options.command == .connect {
             return (1...options.repeatCount).map { number in

@@ -68,6 +68,7 @@ struct ReportBuilder: Sendable {
             "repeat": options.command == .connect ? .integer(options.repeatCount) : .null,
             "duration_s": .measured(options.duration), "timeout_s": .measured(options.timeout),
             "impair": .optional(options.impairmentText), "seed": options.seed.map { .string(String($0)) } ?? .null,
+            "without": .array(HandshakeStep.allCases.filter(options.without.contains).map { .string($0.rawValue) }),
             "audio": .optional(options.audio.map { URL(fileURLWithPath: $0).lastPathComponent }),
             "thresholds": [
                 "rtt": .measured(options.thresholds.rttMilliseconds),

@@ -45,7 +45,7 @@ import TransportTestKit
         #expect(run.client.call.transport == .webrtc, "\(String(describing: run.client.call.fallback))")
         let hello = try #require(run.client.call.timings.hello)
         let client = try #require(run.client.call.timings.firstAudio)
-        let server = run.server.call.firstAudioAt
+        let server = run.server.call.firstHeardAt
         return (client - hello, try #require(server) - hello)
     }
 

@@ -20,4 +20,21 @@ import TransportTestKit
         #expect(reduced == (expected, expected))
         #expect(run.client.call.transport == (expected ? .webrtc : .websocket))
     }
+
+    @Test("On the line no packet carries a header extension, though they were negotiated")
+    func onTheLine() throws {
+        let drop = { () -> LinkModel in
+            var link = LinkModel(delay: .milliseconds(25))
+            link.reachability = .drop
+            return link
+        }()
+        let run = try VirtualCall(seed: 4, up: drop, down: drop)
+        _ = run.simulator.run(until: .zero + .seconds(6))
+        let levels = (
+            run.client.call.carriages.media.remoteAudioLevel, run.server.call.carriages.media.remoteAudioLevel
+        )
+        let isReduced = run.client.call.carriages.rtcp.isReducedSize
+        #expect(isReduced && run.client.call.transport == .websocket && run.client.call.state == .active)
+        #expect(levels.0 == nil && levels.1 == nil)
+    }
 }
