@@ -7,12 +7,15 @@ struct Benchmark {
     let name: String
     /// Bytes or other units an operation handles, for the reader of the report.
     let note: String
+    /// Most nanoseconds that the fastest sample may take an operation, for `--check`; nil when nothing is promised.
+    let limit: Double?
     /// Sets up and returns what is measured.
     let make: () -> Operation
 
-    init(_ name: String, note: String = "", make: @escaping () -> Operation) {
+    init(_ name: String, note: String = "", limit: Double? = nil, make: @escaping () -> Operation) {
         self.name = name
         self.note = note
+        self.limit = limit
         self.make = make
     }
 }

@@ -13,7 +13,11 @@ struct Measurement {
     let samples: [Double]
     /// Heap allocations an operation; nil when they are not counted (a sanitizer build).
     let allocations: Double?
+    /// The benchmark's limit.
+    let limit: Double?
 
+    /// Even the fastest sample is over the limit: no noise of the machine explains that.
+    var isOverLimit: Bool { limit.map { minimum > $0 } ?? false }
     var minimum: Double { samples.first ?? 0 }
     var median: Double { percentile(50) }
 
@@ -60,7 +64,8 @@ struct Harness {
         return group.map { prepared in
             Measurement(
                 name: prepared.benchmark.name, note: prepared.benchmark.note, iterations: prepared.iterations,
-                samples: prepared.times.sorted(), allocations: prepared.allocations)
+                samples: prepared.times.sorted(), allocations: prepared.allocations,
+                limit: prepared.benchmark.limit)
         }
     }
 

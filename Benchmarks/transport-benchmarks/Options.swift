@@ -15,12 +15,13 @@ struct Options: Equatable {
     }
 
     static let usage = """
-        transport-benchmarks [--list] [--filter TEXT] [--samples N] [--interleave] [--json FILE]
+        transport-benchmarks [--list] [--filter TEXT] [--samples N] [--interleave] [--json FILE] [--check]
           --list           names only
           --filter TEXT    only benchmarks whose name contains TEXT; may be repeated
           --samples N      samples a benchmark, 1 to 100000 (default \(Harness.defaultSamples))
           --interleave     samples of all benchmarks in turns: for ratios between them
           --json FILE      the report as JSON; - is standard output, the table then goes to standard error
+          --check          exit with 1 when the fastest sample of a row with a limit is over it, or no row has one
         """
 
     var list = false
@@ -29,6 +30,7 @@ struct Options: Equatable {
     var samples = Harness.defaultSamples
     var interleaves = false
     var json: String?
+    var checks = false
 
     init(_ arguments: some Sequence<String>) throws(Failure) {
         var arguments = Array(arguments)[...]
@@ -38,6 +40,7 @@ struct Options: Equatable {
             case "--help", "-h": help = true
             case "--filter": filters.append(try Self.value(of: argument, &arguments))
             case "--interleave": interleaves = true
+            case "--check": checks = true
             case "--json": json = try Self.value(of: argument, &arguments)
             case "--samples":
                 let value = try Self.value(of: argument, &arguments)

@@ -40,12 +40,26 @@ func run(_ arguments: some Sequence<String>) -> Int32 {
             say(Report.line(measurement), toErrors: isQuiet)
         }
     }
-    guard let path = options.json else { return 0 }
-    guard Report(measurements: measurements, samples: options.samples).write(to: path) else {
+    if let path = options.json,
+        !Report(measurements: measurements, samples: options.samples).write(to: path)
+    {
         say("error: cannot write \(path)", toErrors: true)
         return 71
     }
-    return 0
+    return options.checks ? check(measurements) : 0
+}
+
+/// Says which rows are over their limit; the exit code.
+func check(_ measurements: [Measurement]) -> Int32 {
+    guard measurements.contains(where: { $0.limit != nil }) else {
+        say("error: no row that was measured has a limit", toErrors: true)
+        return 1
+    }
+    let over = measurements.filter(\.isOverLimit)
+    for row in over {
+        say("error: \(row.name) took \(row.minimum) ns at best, \(row.limit ?? 0) are allowed", toErrors: true)
+    }
+    return over.isEmpty ? 0 : 1
 }
 
 let arguments = CommandLine.arguments.dropFirst()

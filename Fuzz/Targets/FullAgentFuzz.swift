@@ -13,6 +13,10 @@ struct FullAgentFuzz {
     private static let maximumSteps = 400
     /// Checks that a script can still answer.
     private static let rememberedChecks = 64
+    /// What a candidate's text may begin with: the fuzzer need not find out.
+    private static let textHeads = [
+        "", "candidate:1 1 udp 1 ", "candidate:1 1 udp 9 192.0.2.9 9 typ host ", "a=candidate:",
+    ]
 
     private var agent: ICEFullAgent
     private var script: Script
@@ -122,7 +126,8 @@ struct FullAgentFuzz {
     private mutating func addRemote() {
         let flags = script.flags()
         if flags & 0xC0 == 0xC0 {
-            agent.addRemoteCandidate(attribute: String(decoding: script.datagram(), as: UTF8.self), now: now)
+            let text = Self.textHeads[Int(flags & 3)] + String(decoding: script.datagram(), as: UTF8.self)
+            agent.addRemoteCandidate(attribute: text, now: now)
             return
         }
         let kinds = ICECandidate.Kind.allCases

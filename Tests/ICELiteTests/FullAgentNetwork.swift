@@ -166,8 +166,7 @@ extension ICEFullAgent {
         ]
             + generations.flatMap { generation in
                 [
-                    generation.remoteCandidates.count, generation.pairs.count,
-                    generation.pairs.reduce(0) { $0 + $1.transactions.count },
+                    generation.remoteCandidates.count, generation.pairs.count, generation.outstanding.count,
                 ]
             }
     }

@@ -38,6 +38,7 @@ import Testing
         ("candidate:1 1 udp 1 192.0.2.1 51556 typ future", .type),
         ("candidate:1 1 udp 1 0.0.0.0 9 typ host", .address),
         ("candidate:1 1 udp 1 ff02::1 9 typ host", .address),
+        ("candidate:1 1 udp 1 .LOCAL 9 typ host", .mdnsName),
     ])
     func `what is not for us is skipped`(text: String, reason: ICECandidateError.Skip) {
         #expect(throws: ICECandidateError.skip(reason)) { try ICECandidate(parsing: text) }
@@ -61,6 +62,42 @@ import Testing
     ])
     func `what breaks the grammar is refused`(text: String, field: ICECandidateError.Field) {
         #expect(throws: ICECandidateError.malformed(field)) { try ICECandidate(parsing: text) }
+    }
+
+    @Test func `up to 64 fields are read, more are refused wherever they lead`() throws {
+        let head = "candidate:1 1 udp 1 192.0.2.1 9 typ host"
+        let pairs = { (count: Int) in String(repeating: " a b", count: count) }
+        let most = (ICECandidate.maximumFields - 8) / 2
+        #expect(try ICECandidate(parsing: head + pairs(most)) == ICECandidate(parsing: head))
+        for text in [head + pairs(most + 1), head + pairs(246), head + pairs(most + 1) + " rport x"] {
+            #expect(text.utf8.count <= ICECandidate.maximumTextLength)
+            #expect(throws: ICECandidateError.malformed(.length)) { try ICECandidate(parsing: text) }
+        }
+        // What counts is read up to the last field.
+        let last = try ICECandidate(parsing: head + pairs(most - 3) + " raddr 192.0.2.2 rport 5 UFRAG abcd")
+        #expect(last.ufrag == "abcd")
+        #expect(last.relatedAddress == (try address("192.0.2.2", 5)))
+    }
+
+    @Test(arguments: ["udp\0", "\0udp", "xudp", "udpudpudp", "ud", "ŭdp"])
+    func `a name is the whole field`(transport: String) {
+        #expect(throws: ICECandidateError.skip(.transport)) {
+            try ICECandidate(parsing: "candidate:1 1 \(transport) 1 192.0.2.1 9 typ host")
+        }
+        #expect(throws: ICECandidateError.malformed(.type)) {
+            try ICECandidate(parsing: "candidate:1 1 udp 1 192.0.2.1 9 \(transport) host")
+        }
+        #expect(throws: ICECandidateError.skip(.type)) {
+            try ICECandidate(parsing: "candidate:1 1 udp 1 192.0.2.1 9 typ \(transport)")
+        }
+    }
+
+    @Test func `fields may stand any number of spaces apart`() throws {
+        let text = "candidate:1   1 udp 1  192.0.2.1 9 typ  host   ufrag  abcd  \r\n"
+        #expect(try ICECandidate(parsing: text).ufrag == "abcd")
+        #expect(throws: ICECandidateError.malformed(.length)) {
+            try ICECandidate(parsing: "candidate:" + String(repeating: " ", count: 1_000))
+        }
     }
 
     @Test func `cut and mutated text never traps`() {

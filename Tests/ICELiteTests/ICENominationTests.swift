@@ -68,9 +68,11 @@ import Testing
         #expect(agent.selectedPath == nil)
         #expect(agent.take(try response(to: check.transactionID, mapped: path.local), path, at: at(420)) == .accepted)
         #expect(agent.selectedPath == path)
-        // And now the remote half of USERNAME counts.
+        // Our half of USERNAME decides (RFC 8445 §7.3); another of theirs is counted.
+        #expect(agent.counters.foreignUsernames == 0)
         let foreign = try Request(username: "LocU:Other").bytes()
-        #expect(agent.take(foreign, path, at: at(430)) == .dropped(.unauthenticated))
+        #expect(agent.take(foreign, path, at: at(430)) == .accepted)
+        #expect(agent.counters.foreignUsernames == 1)
     }
 
     @Test func `a nomination counts when a check of our own on the pair has succeeded`() throws {

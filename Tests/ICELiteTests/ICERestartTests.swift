@@ -114,6 +114,30 @@ import Testing
         #expect(agent.selectedPath == newPath)
     }
 
+    @Test func `a check with the peer's next ufrag is answered and nominates before its restart's offer is here`()
+        throws
+    {
+        var agent = try vectorAgent(.controlled)
+        _ = agent.take(try Request(useCandidate: true).bytes(), try vectorPath())
+        try agent.answerChecks(at: .zero)
+        // A browser's new socket: our old half, its new one.
+        let newPath = try vectorPath(3_000)
+        let early = try Request(username: "LocU:RemU2", id: 2, useCandidate: true).bytes()
+        #expect(agent.take(early, newPath, at: at(10)) == .accepted)
+        let sent = drain(&agent, now: at(10))
+        let answer = try ReadMessage(try #require(sent.first).bytes)
+        #expect(answer.messageClass == .success && answer.verifies(with: CaseEnd.localKey))
+        #expect(agent.hasPair(newPath))
+        #expect(agent.counters.foreignUsernames == 1)
+        // Once the offer has named it, it is foreign no more.
+        agent.restart(credentials: try credentials("LocU2", "secondLocalPassword22222"), now: at(20))
+        agent.setRemote(
+            credentials: try credentials("RemU2", "secondPeerPassword222222"), isLite: false,
+            supportsRenomination: false, now: at(20))
+        #expect(agent.take(early, newPath, at: at(30)) == .accepted)
+        #expect(agent.counters.foreignUsernames == 1)
+    }
+
     @Test func `while two generations meet, our own half of USERNAME decides`() throws {
         var agent = try vectorAgent(.controlled)
         agent.restart(credentials: try credentials("LocU2", "secondLocalPassword22222"), now: .zero)

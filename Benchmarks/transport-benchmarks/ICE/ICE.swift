@@ -2,12 +2,14 @@ internal import COpenSSL
 internal import ICELite
 internal import TransportRuntime
 
-/// The suite `ice`: what a connectivity check costs, and what junk costs a lite agent.
+/// The suite `ice`: what a connectivity check costs, and what junk costs the agents.
 enum ICE {
     /// Its benchmarks, in the order of the report.
-    static var benchmarks: [Benchmark] { hmac + stun + junk + checks }
+    static var benchmarks: [Benchmark] { hmac + stun + junk + fullJunk + candidates + checks }
 
     static let localPassword = "VerySecretLocalPwd123456"
+    /// What junk may cost, nanoseconds a datagram or candidate.
+    static let junkLimit = 2_000.0
 
     /// Three ways to the same HMAC-SHA1 of one check; run them with --interleave, trust the ratio.
     private static var hmac: [Benchmark] {
@@ -99,12 +101,57 @@ enum ICE {
             ("no-integrity", check(isSigned: false)),
         ]
         return kinds.map { kind in
-            Benchmark("ice/junk/\(kind.name)", note: "\(kind.bytes.count) bytes, bound 2,000 ns") {
+            Benchmark("ice/junk/\(kind.name)", note: "\(kind.bytes.count) bytes", limit: junkLimit) {
                 let bench = CheckBench()
                 bench.forget()
                 return { iterations in
                     for _ in 0..<iterations { bench.handle(kind.bytes) }
                     precondition(bench.tupleCount == 0, "junk must change nothing")
+                }
+            }
+        }
+    }
+
+    /// A full agent whose 64 pairs have been silent for two minutes, with and without a restart outstanding.
+    private static var fullJunk: [Benchmark] {
+        [false, true].flatMap { isRestarting in
+            FullAgentBench.Junk.allCases.map { kind in
+                Benchmark("ice/full\(isRestarting ? "-restart" : "")/\(kind.rawValue)", limit: junkLimit) {
+                    let bench = FullAgentBench(isRestarting: isRestarting)
+                    let bytes = bench.bytes(of: kind)
+                    return { iterations in
+                        let before = bench.footprint
+                        for _ in 0..<iterations { bench.handle(bytes) }
+                        precondition(bench.footprint == before, "junk must change nothing")
+                    }
+                }
+            }
+        }
+    }
+
+    /// Candidates as text to the same agent: none of them is one it can use, or it knows it already.
+    private static var candidates: [Benchmark] {
+        let head = "candidate:842163049 1 udp 1677729535 192.0.2.1 51556 typ host"
+        let kinds: [(name: String, text: String)] = [
+            ("known", head + " generation 0 ufrag 0+/z network-id 1 network-cost 999"),
+            ("known-v6", "candidate:1 1 udp 9 2001:db8:0:1234:5678:9abc:def0:1 9 typ srflx raddr 2001:db8::1 rport 9"),
+            ("longest", head + String(repeating: " a b", count: 27) + " c " + String(repeating: "d", count: 852)),
+            ("507-fields", "candidate:" + String(repeating: "1 ", count: 506) + "1"),
+            ("507-fields-behind-the-type", head + String(repeating: " a b", count: 240)),
+            ("one-field", "candidate:" + String(repeating: "1", count: 1_014)),
+            ("too-long", head + String(repeating: " a b", count: 10_000)),
+            ("mdns", "candidate:1 1 udp 9 0a1b2c3d-0a1b-0a1b-0a1b-0a1b2c3d4e5f.local 51556 typ host generation 0"),
+            ("long-name", "candidate:1 1 udp 9 " + String(repeating: "a", count: 980) + " 9 typ host"),
+            ("tcp", "candidate:1 1 tcp 1518280447 192.0.2.1 9 typ host tcptype active generation 0"),
+            ("spaces", "candidate:" + String(repeating: " ", count: 1_013) + "1"),
+        ]
+        return kinds.map { kind in
+            Benchmark("ice/candidate/\(kind.name)", note: "\(kind.text.utf8.count) bytes", limit: junkLimit) {
+                let bench = FullAgentBench(isRestarting: false)
+                return { iterations in
+                    let before = bench.footprint
+                    for _ in 0..<iterations { bench.add(kind.text) }
+                    precondition(bench.footprint == before, "no candidate must come of it")
                 }
             }
         }

@@ -3,17 +3,6 @@
 /// There is no frozen state and no foundation to unfreeze by (RFC 8445 §6.1.2.6): with one stream, one component and
 /// at most 64 pairs 20 ms apart each pair is simply checked in its turn.
 struct CandidatePair {
-    /// A check that may still be answered.
-    struct Transaction {
-        var id: STUNTransactionID
-        var sentAt: Instant
-        /// The role it claimed: a 487 counts only while we still have it.
-        var role: ICERole
-        var useCandidate = false
-        var nomination: UInt32?
-        var token: UInt64?
-    }
-
     /// Never given twice by one agent: what other tables name the pair by.
     let id: UInt64
     let path: NetworkPath
@@ -55,8 +44,6 @@ struct CandidatePair {
     /// Checks refused in a row, and `checksSent` at the last of them: one check is refused once.
     var refusals = 0
     var refusedCheck: UInt64 = 0
-    /// Oldest first, at most `ICELimits.transactionsPerPair`.
-    var transactions: [Transaction] = []
 
     init(id: UInt64, path: NetworkPath, localPriority: UInt32, remotePriority: UInt32, role: ICERole, now: Instant) {
         self.id = id
@@ -91,17 +78,6 @@ struct CandidatePair {
         guard urgentEchoes < ICELimits.urgentEchoes else { return }
         urgentEchoes += 1
         isUrgent = true
-    }
-
-    mutating func remember(_ transaction: Transaction) {
-        if transactions.count == ICELimits.transactionsPerPair { transactions.removeFirst() }
-        transactions.append(transaction)
-    }
-
-    /// Takes the outstanding check `id` out; nil when there is none.
-    mutating func answered(_ id: STUNTransactionID) -> Transaction? {
-        guard let index = transactions.firstIndex(where: { $0.id == id }) else { return nil }
-        return transactions.remove(at: index)
     }
 
     /// Whether the pair is nominated before `other`.

@@ -189,7 +189,7 @@ extension ICEFullAgent {
 
         let interval = interval(after: pair)
         let isFirst = pair.checksSent == 0
-        generations[generation].pairs[index].remember(transaction)
+        generations[generation].outstanding.remember(transaction)
         generations[generation].pairs[index].isUrgent = false
         generations[generation].pairs[index].triggeredAt = nil
         generations[generation].pairs[index].checksSent += 1
@@ -208,9 +208,9 @@ extension ICEFullAgent {
     /// What the next check of `pair` says.
     private mutating func check(
         of pair: CandidatePair, in generation: ICEFullGeneration, to remote: ICEFullGeneration.Remote, now: Instant
-    ) -> CandidatePair.Transaction {
-        var transaction = CandidatePair.Transaction(
-            id: STUNTransactionID.random(using: &randomness), sentAt: now, role: role)
+    ) -> OutstandingChecks.Check {
+        var transaction = OutstandingChecks.Check(
+            id: STUNTransactionID.random(using: &randomness), pairID: pair.id, sentAt: now, role: role)
         if remote.supportsRenomination { transaction.token = pair.token ?? 0 }
         guard role == .controlling else { return transaction }
         let isChosen = generation.chosenID == pair.id

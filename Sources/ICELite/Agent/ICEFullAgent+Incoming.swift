@@ -29,11 +29,7 @@ extension ICEFullAgent {
     /// The generation and pair whose outstanding check has this id.
     private func place(of id: STUNTransactionID) -> (generation: Int, pair: Int)? {
         for generation in generations.indices where !generations[generation].hasExpired {
-            // In place: a pair handed to a closure is copied, and anybody can make us look.
-            for pair in generations[generation].pairs.indices
-            where generations[generation].pairs[pair].transactions.contains(where: { $0.id == id }) {
-                return (generation, pair)
-            }
+            if let pair = generations[generation].pair(answeredBy: id) { return (generation, pair) }
         }
         return nil
     }
@@ -44,7 +40,7 @@ extension ICEFullAgent {
         else { return counters.drop(.unknownTransaction) }
         // Authenticity first: a forged answer must not cost the transaction.
         guard message.verifies(with: remote.key) else { return counters.drop(.unauthenticated) }
-        guard let transaction = generations[generation].pairs[index].answered(message.transactionID) else {
+        guard let transaction = generations[generation].outstanding.take(message.transactionID) else {
             return counters.drop(.unknownTransaction)
         }
         guard message.unknown.isEmpty else { return counters.drop(.unknownAttribute) }
@@ -71,7 +67,7 @@ extension ICEFullAgent {
 
     /// What an answer says of its pair: it is valid, its round trip, and when its next check is due.
     private mutating func noteAnswer(
-        _ index: Int, of generation: Int, to transaction: CandidatePair.Transaction, now: Instant
+        _ index: Int, of generation: Int, to transaction: OutstandingChecks.Check, now: Instant
     ) {
         var pair = generations[generation].pairs[index]
         let sample = max(1, now - transaction.sentAt)
@@ -120,7 +116,7 @@ extension ICEFullAgent {
         let isAuthentic = message.verifies(with: remote.key)
         if message.hasIntegrity, !isAuthentic { return counters.drop(.unauthenticated) }
         counters.errorResponses += 1
-        if isAuthentic, let transaction = generations[generation].pairs[index].answered(message.transactionID),
+        if isAuthentic, let transaction = generations[generation].outstanding.take(message.transactionID),
             message.errorCode == STUNErrorCode.roleConflict.rawValue
         {
             obeyConflict(index, of: generation, transaction: transaction, now: now)
@@ -147,9 +143,7 @@ extension ICEFullAgent {
             generation = retired
         }
         guard !generation.hasExpired else { return counters.drop(.ended) }
-        // Before the answer is known, and while two generations meet (a browser mixes their halves), ours decides alone.
-        let theirs = generations.count == 1 && active != nil ? generation.remote?.ufrag : nil
-        let check = ICERequestCheck(localUfrag: generation.localUfrag, remoteUfrag: theirs, key: generation.localKey)
+        let check = ICERequestCheck(localUfrag: generation.localUfrag, key: generation.localKey)
         switch check(message) {
         case .refused(let error, let integrity, let reason):
             refuse(
@@ -166,6 +160,7 @@ extension ICEFullAgent {
                     generation: generation.number, now: now)
                 return counters.drop(.roleConflict)
             }
+            noteForeignUsername(message, to: generation)
             counters.requestsAnswered += 1
             if let active { generations[active].heldUntil = .zero }
             respond(
@@ -183,6 +178,16 @@ extension ICEFullAgent {
             }
             return .accepted
         }
+    }
+
+    /// Counts a request to `generation` that names no ufrag the peer has signalled, once one is known.
+    private mutating func noteForeignUsername(_ message: borrowing STUNMessage, to generation: ICEFullGeneration) {
+        for known in generations {
+            guard let remote = known.remote else { return }
+            if message.isAddressed(to: generation.localUfrag, from: remote.ufrag) { return }
+        }
+        if let remote = retired?.remote, message.isAddressed(to: generation.localUfrag, from: remote.ufrag) { return }
+        counters.foreignUsernames += 1
     }
 
     private mutating func refuse(

@@ -6,7 +6,7 @@ extension ICEFullAgent {
     /// Towards our own kind and lite peers it is selected at once; towards full ones when the nominating check, sent
     /// without any wait, is answered.
     mutating func choose(
-        _ index: Int, of generation: Int, answering transaction: CandidatePair.Transaction,
+        _ index: Int, of generation: Int, answering transaction: OutstandingChecks.Check,
         remote: ICEFullGeneration.Remote, now: Instant
     ) {
         let path = generations[generation].pairs[index].path
@@ -54,7 +54,7 @@ extension ICEFullAgent {
     }
 
     /// An answer to a check since `probe` was called ends the probing, and its pair takes over.
-    mutating func endProbe(_ index: Int, answering transaction: CandidatePair.Transaction, now: Instant) {
+    mutating func endProbe(_ index: Int, answering transaction: OutstandingChecks.Check, now: Instant) {
         guard let since = probingSince, transaction.sentAt >= since, selectedPath != nil else { return }
         probingSince = nil
         for other in generations[0].pairs.indices { generations[0].pairs[other].triggeredAt = nil }
@@ -179,7 +179,7 @@ extension ICEFullAgent {
     /// An authentic 487 to a check of the pair at `index` (RFC 8445 §7.2.5.1): take the other role with a new
     /// tie-breaker (§16.1), unless the role it was about is gone already; the check goes again.
     mutating func obeyConflict(
-        _ index: Int, of generation: Int, transaction: CandidatePair.Transaction, now: Instant
+        _ index: Int, of generation: Int, transaction: OutstandingChecks.Check, now: Instant
     ) {
         counters.roleConflicts += 1
         guard generations[generation].remote?.isLite != true, conflictRepeats < ICELimits.conflictRepeats else {

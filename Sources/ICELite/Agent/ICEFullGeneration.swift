@@ -18,6 +18,7 @@ struct ICEFullGeneration {
     var remoteCandidates: [ICECandidate] = []
     var hasEndOfCandidates = false
     var pairs: [CandidatePair] = []
+    var outstanding = OutstandingChecks()
     /// The pair that is selected or being nominated.
     var chosenID: UInt64?
     /// Only the chosen pair's checks carry it once it is above 1.
@@ -47,6 +48,14 @@ struct ICEFullGeneration {
     func isFrom(_ ufrag: String) -> Bool { remote?.credentials.ufrag == ufrag }
 
     func index(of path: NetworkPath) -> Int? { pairs.firstIndex { $0.path == path } }
+
+    /// The index of the pair whose outstanding check has this id. Does not allocate.
+    func pair(answeredBy id: STUNTransactionID) -> Int? {
+        guard let pairID = outstanding.pairID(of: id) else { return nil }
+        // In place: a pair handed to a closure is copied, and anybody can make us look.
+        for index in pairs.indices where pairs[index].id == pairID { return index }
+        return nil
+    }
 
     /// When a check of the pair at `index` may leave; `.zero` for one that ignores the pacing.
     func dueAt(_ index: Int, paceAt: Instant) -> Instant {

@@ -35,10 +35,8 @@ extension ICELiteAgent {
     private mutating func handleRequest(
         _ message: borrowing STUNMessage, byteCount: Int, path: NetworkPath, now: Instant
     ) -> ICEVerdict {
-        // Our own half of USERNAME decides, and its password: during a restart a browser checks its new socket with our
-        // old ufrag and its own new one, perhaps before its offer is here. Theirs adds no proof.
         let generation = generation(addressedBy: message) ?? current
-        let check = ICERequestCheck(localUfrag: generation.localUfrag, remoteUfrag: nil, key: generation.key)
+        let check = ICERequestCheck(localUfrag: generation.localUfrag, key: generation.key)
         if case .refused(let error, let integrity, let reason) = check(message) {
             return refuse(message, error, integrity, reason, generation.key, byteCount, path, now: now)
         }

@@ -26,6 +26,9 @@ struct ICEResponse {
 }
 
 /// The checks every agent makes of a Binding request (RFC 8489 §9.1.3, §6.3.1; RFC 8445 §7.3).
+///
+/// Our own half of USERNAME decides, and its password: the peer's may be unknown yet, adds no proof, and in a restart a
+/// browser checks its new socket with our old ufrag and its own new one, perhaps before its offer is here.
 struct ICERequestCheck {
     enum Result {
         case authentic(priority: UInt32)
@@ -34,12 +37,11 @@ struct ICERequestCheck {
     }
 
     var localUfrag: [UInt8]
-    var remoteUfrag: [UInt8]?
     var key: STUNKey
 
     func callAsFunction(_ message: borrowing STUNMessage) -> Result {
         guard message.hasUsername, message.hasIntegrity else { return .refused(.badRequest, .none, .badRequest) }
-        guard message.isAddressed(to: localUfrag, from: remoteUfrag), message.verifies(with: key) else {
+        guard message.isAddressed(to: localUfrag, from: nil), message.verifies(with: key) else {
             return .refused(.unauthenticated, .none, .unauthenticated)
         }
         let integrity = message.integrity

@@ -12,6 +12,10 @@ public enum ICERole: Hashable, Sendable {
 /// What an end of an ICE session has to do, by who offered and who is lite (RFC 8445 §6.1.1).
 ///
 /// The roles last as long as the session; a restart keeps them unless an end has turned lite or full (§9).
+///
+/// For an owner that may offer or answer and be either kind: it says which agent to make and, for `ICEFullAgent`, in which
+/// role. No agent asks for it. An offerer that does not know the peer yet says `peerIsLite: false`: the role is the same,
+/// and `ICEFullAgent.setRemote` turns to controlling where an answerer learns later that the peer is lite.
 public struct ICERoleDecision: Hashable, Sendable {
     /// Our role.
     public let role: ICERole

@@ -47,8 +47,8 @@ public enum ICELimits {
     public static let pairs = 64
     /// Tuples of a lite agent.
     public static let tuples = 8
-    /// Checks of one pair that may still be answered; the oldest is forgotten.
-    public static let transactionsPerPair = 32
+    /// Checks of one generation that may still be answered; the oldest is forgotten. At Ta those of 5 s at least.
+    public static let outstandingChecks = 256
     /// Responses that wait to be sent; more are dropped and counted.
     public static let pendingResponses = 32
     /// Events that wait to be polled; more are dropped and counted.

@@ -75,7 +75,7 @@ public struct ICECounters: Hashable, Sendable {
     public internal(set) var rebindings: UInt64 = 0
     /// Restarts whose new generation has been selected.
     public internal(set) var restarts: UInt64 = 0
-    /// Authenticated requests to a lite agent whose USERNAME ends with none of the peer's ufrags.
+    /// Authenticated requests whose USERNAME ends with none of the peer's ufrags.
     public internal(set) var foreignUsernames: UInt64 = 0
     /// Spans too small for a message.
     public internal(set) var noRoom: UInt64 = 0

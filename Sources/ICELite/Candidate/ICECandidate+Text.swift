@@ -2,92 +2,43 @@ extension ICECandidate {
     /// Longest attribute that is read, bytes.
     public static let maximumTextLength = 1_024
 
+    /// Most fields that are read, names and values of extensions counted apart; browsers write 22 at most.
+    public static let maximumFields = 64
+
     /// Reads `candidate:…` or `a=candidate:…`, with or without a line end (RFC 8839 §5.1). The transport is compared in
-    /// any case.
+    /// any case. O(`maximumTextLength`); what is refused allocates nothing.
     ///
     /// - Throws: `.skip` for what is well-formed and not for us, `.malformed` for what is neither.
     public init(parsing text: String) throws(ICECandidateError) {
         guard text.utf8.count <= Self.maximumTextLength else { throw .malformed(.length) }
-        var bytes = Array(text.utf8)[...]
-        while let last = bytes.last, last == 0x0D || last == 0x0A || last == 0x20 { bytes.removeLast() }
-        if bytes.starts(with: Array("a=".utf8)) { bytes = bytes.dropFirst(2) }
-        let prefix = Array("candidate:".utf8)
-        guard bytes.starts(with: prefix) else { throw .malformed(.prefix) }
-        let fields = bytes.dropFirst(prefix.count).split(separator: 0x20, omittingEmptySubsequences: true)
-            .map { String(decoding: $0, as: UTF8.self) }
-        guard fields.count >= 8 else { throw .malformed(.length) }
+        try self.init(ICECandidateFields(text.utf8Span.span))
+    }
 
-        guard (1...32).contains(fields[0].utf8.count), fields[0].utf8.allSatisfy(ICECredentials.isICECharacter) else {
-            throw .malformed(.foundation)
-        }
-        guard let component = Self.number(fields[1], as: UInt16.self), (1...256).contains(component) else {
+    private init(_ fields: consuming ICECandidateFields) throws(ICECandidateError) {
+        _ = fields.skip("a=")
+        guard fields.skip("candidate:") else { throw .malformed(.prefix) }
+        guard let foundation = fields.next(), let componentField = fields.next(), let transport = fields.next(),
+            let priorityField = fields.next(), let addressField = fields.next(), let portField = fields.next(),
+            let typ = fields.next(), let type = fields.next()
+        else { throw .malformed(.length) }
+
+        guard foundation.count <= 32, fields.isICEText(foundation) else { throw .malformed(.foundation) }
+        guard let component = fields.number(componentField, upTo: 256), component > 0 else {
             throw .malformed(.component)
         }
-        guard let priority = Self.number(fields[3], as: UInt32.self) else { throw .malformed(.priority) }
-        guard let port = Self.number(fields[5], as: UInt16.self) else { throw .malformed(.port) }
-        guard fields[6].lowercased() == "typ" else { throw .malformed(.type) }
-        guard fields[2].lowercased() == "udp" else { throw .skip(.transport) }
-        guard let kind = Kind(rawValue: fields[7].lowercased()) else { throw .skip(.type) }
-        let ip = try Self.address(fields[4])
+        guard let priority = fields.number(priorityField, upTo: .max) else { throw .malformed(.priority) }
+        guard let port = fields.port(portField) else { throw .malformed(.port) }
+        guard fields.word(typ) == .typ else { throw .malformed(.type) }
+        guard fields.word(transport) == .udp else { throw .skip(.transport) }
+        guard let kind = Kind(fields.word(type)) else { throw .skip(.type) }
+        let ip = try fields.candidateAddress(addressField)
         guard port != 0 else { throw .malformed(.port) }
+        let extensions = try fields.extensions()
 
         self.init(
-            foundation: fields[0], component: component, priority: priority,
-            address: SocketAddress(ip: ip, port: port), kind: kind)
-        try readExtensions(fields.dropFirst(8))
-    }
-
-    private static func address(_ text: String) throws(ICECandidateError) -> IPAddress {
-        guard let ip = IPAddress(withoutZone(text))?.unmapped else {
-            if text.lowercased().hasSuffix(".local") { throw .skip(.mdnsName) }
-            let isName = text.utf8.allSatisfy {
-                ICECredentials.isICECharacter($0) && $0 != 0x2B && $0 != 0x2F || $0 == 0x2E || $0 == 0x2D
-            }
-            guard isName, text.utf8.contains(where: { $0 > 0x39 }) else { throw .malformed(.address) }
-            throw .skip(.hostName)
-        }
-        guard !ip.isUnspecified, !ip.isMulticast else { throw .skip(.address) }
-        return ip
-    }
-
-    /// The text of an IPv6 address up to its zone, which means something only on the host that names it and may be a
-    /// name (RFC 4007 §11).
-    private static func withoutZone(_ text: String) -> Substring {
-        guard text.utf8.contains(UInt8(ascii: ":")), let percent = text.firstIndex(of: "%"),
-            text.index(after: percent) < text.endIndex
-        else { return text[...] }
-        return text[..<percent]
-    }
-
-    /// The pairs behind the type: `raddr`, `rport`, `ufrag`, and extensions that are passed over.
-    private mutating func readExtensions(_ fields: ArraySlice<String>) throws(ICECandidateError) {
-        guard fields.count % 2 == 0 else { throw .malformed(.extensions) }
-        var ip: IPAddress?
-        var port: UInt16?
-        for index in stride(from: fields.startIndex, to: fields.endIndex, by: 2) {
-            let value = fields[index + 1]
-            switch fields[index].lowercased() {
-            case "raddr":
-                // A name is allowed here, and of no use.
-                ip = IPAddress(value)
-            case "rport":
-                guard let number = Self.number(value, as: UInt16.self) else { throw .malformed(.relatedAddress) }
-                port = number
-            case "ufrag":
-                guard (4...256).contains(value.utf8.count), value.utf8.allSatisfy(ICECredentials.isICECharacter) else {
-                    throw .malformed(.extensions)
-                }
-                ufrag = value
-            default:
-                break
-            }
-        }
-        if let ip, let port { relatedAddress = SocketAddress(ip: ip, port: port) }
-    }
-
-    /// Digits alone: no sign, which `init(_:)` would take.
-    private static func number<T: FixedWidthInteger>(_ text: String, as type: T.Type) -> T? {
-        text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? T(text) : nil
+            foundation: fields.text(foundation), component: UInt16(component), priority: priority,
+            address: SocketAddress(ip: ip, port: port), kind: kind, relatedAddress: extensions.relatedAddress,
+            ufrag: extensions.ufrag.map { fields.text($0) })
     }
 
     /// The attribute's text, `candidate:…`, without `a=` and line end. Zone ids are never written.
@@ -106,5 +57,90 @@ extension ICECandidate {
 
     private static func text(_ ip: IPAddress) -> String {
         ip.zone == 0 ? ip.description : IPAddress(v6High: ip.high, low: ip.low).description
+    }
+}
+
+extension ICECandidate.Kind {
+    fileprivate init?(_ word: ICECandidateFields.Word) {
+        switch word {
+        case .host: self = .host
+        case .srflx: self = .serverReflexive
+        case .prflx: self = .peerReflexive
+        case .relay: self = .relayed
+        default: return nil
+        }
+    }
+}
+
+extension ICECandidateFields {
+    /// What stands behind the type and is of use.
+    fileprivate struct Extensions {
+        var relatedAddress: SocketAddress?
+        var ufrag: Range<Int>?
+    }
+
+    fileprivate func port(_ field: Range<Int>) -> UInt16? { number(field, upTo: UInt32(UInt16.max)).map(UInt16.init) }
+
+    fileprivate func candidateAddress(_ field: Range<Int>) throws(ICECandidateError) -> IPAddress {
+        guard let ip = IPAddress(bytes.extracting(withoutZone(field)))?.unmapped else {
+            if field.count >= 6, word((field.upperBound - 6)..<field.upperBound) == .local { throw .skip(.mdnsName) }
+            guard isHostName(field) else { throw .malformed(.address) }
+            throw .skip(.hostName)
+        }
+        guard !ip.isUnspecified, !ip.isMulticast else { throw .skip(.address) }
+        return ip
+    }
+
+    /// An IPv6 address up to its zone, which means something only on the host that names it and may be a name (RFC 4007
+    /// §11).
+    private func withoutZone(_ field: Range<Int>) -> Range<Int> {
+        var isV6 = false
+        for index in field {
+            if bytes[index] == UInt8(ascii: ":") { isV6 = true }
+            guard bytes[index] == UInt8(ascii: "%"), isV6, index + 1 < field.upperBound else { continue }
+            return field.lowerBound..<index
+        }
+        return field
+    }
+
+    /// Letters, digits, dots and hyphens, of which one is a letter.
+    private func isHostName(_ field: Range<Int>) -> Bool {
+        var hasLetter = false
+        for index in field {
+            switch bytes[index] {
+            case 0x41...0x5A, 0x61...0x7A: hasLetter = true
+            case 0x30...0x39, 0x2D, 0x2E: break
+            default: return false
+            }
+        }
+        return hasLetter
+    }
+
+    /// Reads the pairs behind the type: `raddr`, `rport`, `ufrag`, and extensions that are passed over.
+    fileprivate mutating func extensions() throws(ICECandidateError) -> Extensions {
+        var extensions = Extensions()
+        var ip: IPAddress?
+        var port: UInt16?
+        var fields = 8
+        while let name = next() {
+            guard let value = next() else { throw .malformed(.extensions) }
+            fields += 2
+            guard fields <= ICECandidate.maximumFields else { throw .malformed(.length) }
+            switch word(name) {
+            case .raddr:
+                // A name is allowed here, and of no use.
+                ip = IPAddress(bytes.extracting(value))
+            case .rport:
+                guard let number = self.port(value) else { throw .malformed(.relatedAddress) }
+                port = number
+            case .ufrag:
+                guard (4...256).contains(value.count), isICEText(value) else { throw .malformed(.extensions) }
+                extensions.ufrag = value
+            default:
+                break
+            }
+        }
+        if let ip, let port { extensions.relatedAddress = SocketAddress(ip: ip, port: port) }
+        return extensions
     }
 }

@@ -73,11 +73,19 @@ public struct SocketAddress: Hashable, Sendable {
 extension IPAddress: CustomStringConvertible {
     /// Parses dotted-quad IPv4 or RFC 4291 §2.2 IPv6 text, with an optional `%zone` of digits. Nil when it is neither.
     public init?(_ text: some StringProtocol) {
-        if text.utf8.contains(UInt8(ascii: ":")) {
-            guard let address = Self.parseV6(Array(text.utf8)) else { return nil }
+        let bytes = Array(text.utf8)
+        self.init(bytes.span)
+    }
+
+    /// Parses the same from ASCII bytes. Does not allocate.
+    init?(_ text: borrowing Span<UInt8>) {
+        var isV6 = false
+        for index in text.indices where text[index] == UInt8(ascii: ":") { isV6 = true }
+        if isV6 {
+            guard let address = Self.parseV6(text) else { return nil }
             self = address
         } else {
-            guard let value = Self.parseV4(Array(text.utf8)[...]) else { return nil }
+            guard let value = Self.parseV4(text, in: 0..<text.count) else { return nil }
             self.init(v4: value)
         }
     }
@@ -102,70 +110,114 @@ extension IPAddress: CustomStringConvertible {
         return text(groups[..<best.lowerBound]) + "::" + text(groups[best.upperBound...]) + suffix
     }
 
-    private static func parseV4(_ text: ArraySlice<UInt8>) -> UInt32? {
+    private static func parseV4(_ text: borrowing Span<UInt8>, in range: Range<Int>) -> UInt32? {
         var value: UInt32 = 0
-        let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard parts.count == 4 else { return nil }
-        for part in parts {
-            guard (1...3).contains(part.count), part.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-            let octet = part.reduce(0) { $0 * 10 + UInt32($1 - 0x30) }
-            // A leading zero is refused: some parsers read it as octal.
-            guard octet <= 255, part.count == 1 || part.first != 0x30 else { return nil }
-            value = value << 8 | octet
+        var octet: UInt32 = 0
+        var digits = 0
+        var dots = 0
+        for index in range {
+            switch text[index] {
+            case UInt8(ascii: "."):
+                guard digits > 0, dots < 3 else { return nil }
+                value = value << 8 | octet
+                dots += 1
+                octet = 0
+                digits = 0
+            case let byte where (0x30...0x39).contains(byte):
+                // A leading zero is refused: some parsers read it as octal.
+                guard digits == 0 || octet != 0 else { return nil }
+                octet = octet * 10 + UInt32(byte - 0x30)
+                digits += 1
+                guard octet <= 255 else { return nil }
+            default: return nil
+            }
         }
-        return value
+        return digits > 0 && dots == 3 ? value << 8 | octet : nil
     }
 
-    private static func parseV6(_ text: [UInt8]) -> IPAddress? {
-        var text = text[...]
-        var zone: UInt32 = 0
-        if let percent = text.firstIndex(of: UInt8(ascii: "%")) {
-            let digits = String(decoding: text[(percent + 1)...], as: UTF8.self)
-            guard let number = UInt32(digits), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
-                return nil
-            }
-            zone = number
-            text = text[..<percent]
+    private static func parseV6(_ text: borrowing Span<UInt8>) -> IPAddress? {
+        let colon = UInt8(ascii: ":")
+        var end = 0
+        while end < text.count, text[end] != UInt8(ascii: "%") { end += 1 }
+        guard let zone = zone(text, from: end) else { return nil }
+        // The groups as they come, and how many stand ahead of "::".
+        var groups = InlineArray<8, UInt16>(repeating: 0)
+        var count = 0
+        var head: Int?
+        var index = 0
+        if end >= 2, text[0] == colon, text[1] == colon {
+            head = 0
+            index = 2
         }
-        var head: [UInt16] = []
-        var tail: [UInt16] = []
-        var compressed = false
-        if text.starts(with: [0x3A, 0x3A]) {
-            compressed = true
-            text = text.dropFirst(2)
-        }
-        while let first = text.first {
-            if first == 0x3A {
-                guard !compressed, !head.isEmpty else { return nil }
-                compressed = true
-                text = text.dropFirst()
-                if text.isEmpty { break }
+        while index < end {
+            if text[index] == colon {
+                guard head == nil, count > 0 else { return nil }
+                head = count
+                index += 1
+                if index == end { break }
             }
-            let end = text.firstIndex(of: 0x3A) ?? text.endIndex
-            let part = text[text.startIndex..<end]
-            var groups: [UInt16]
-            if part.contains(0x2E) {
-                guard end == text.endIndex, let v4 = parseV4(part) else { return nil }
-                groups = [UInt16(v4 >> 16), UInt16(truncatingIfNeeded: v4)]
+            let start = index
+            var group: UInt32 = 0
+            var isV4 = false
+            while index < end, text[index] != colon {
+                if text[index] == UInt8(ascii: ".") { isV4 = true }
+                group = group << 4 | UInt32(hexDigit(text[index]) ?? 0)
+                guard isV4 || hexDigit(text[index]) != nil, index - start < 15 else { return nil }
+                index += 1
+            }
+            if isV4 {
+                guard index == end, count <= 6, let v4 = parseV4(text, in: start..<end) else { return nil }
+                groups[count] = UInt16(v4 >> 16)
+                groups[count + 1] = UInt16(truncatingIfNeeded: v4)
+                count += 2
             } else {
-                guard (1...4).contains(part.count),
-                    let group = UInt16(String(decoding: part, as: UTF8.self), radix: 16),
-                    part.first != UInt8(ascii: "+"), part.first != UInt8(ascii: "-")
-                else { return nil }
-                groups = [group]
+                guard (1...4).contains(index - start), count < 8 else { return nil }
+                groups[count] = UInt16(truncatingIfNeeded: group)
+                count += 1
             }
-            if compressed { tail += groups } else { head += groups }
-            guard head.count + tail.count <= 8 else { return nil }
-            text = text[end...]
-            if text.isEmpty { break }
-            text = text.dropFirst()
-            if text.isEmpty { return nil }
+            guard index < end else { break }
+            index += 1
+            if index == end { return nil }
         }
-        let missing = 8 - head.count - tail.count
-        guard compressed ? missing >= 1 : missing == 0 else { return nil }
-        let groups = head + Array(repeating: 0, count: missing) + tail
-        let half = { (part: ArraySlice<UInt16>) in part.reduce(UInt64(0)) { $0 << 16 | UInt64($1) } }
-        return IPAddress(v6High: half(groups[..<4]), low: half(groups[4...]), zone: zone)
+        guard head == nil ? count == 8 : count < 8 else { return nil }
+        return address(of: groups, count: count, head: head ?? 8, zone: zone)
+    }
+
+    /// Puts the zeros in that "::" stands for, behind the first `head` of `count` groups.
+    private static func address(
+        of groups: InlineArray<8, UInt16>, count: Int, head: Int, zone: UInt32
+    ) -> IPAddress {
+        var halves: (high: UInt64, low: UInt64) = (0, 0)
+        for place in 0..<8 {
+            let group = place < head ? place : place - (8 - count)
+            let value = group >= 0 && (place < head || group >= head) ? UInt64(groups[group]) : 0
+            if place < 4 { halves.high = halves.high << 16 | value } else { halves.low = halves.low << 16 | value }
+        }
+        return IPAddress(v6High: halves.high, low: halves.low, zone: zone)
+    }
+
+    /// The digits behind the `%` at `index`; 0 when the text ends there.
+    private static func zone(_ text: borrowing Span<UInt8>, from index: Int) -> UInt32? {
+        guard index < text.count else { return 0 }
+        guard index + 1 < text.count else { return nil }
+        var zone: UInt32 = 0
+        for index in (index + 1)..<text.count {
+            guard (0x30...0x39).contains(text[index]) else { return nil }
+            let (product, isTooLong) = zone.multipliedReportingOverflow(by: 10)
+            let (sum, isTooMuch) = product.addingReportingOverflow(UInt32(text[index] - 0x30))
+            guard !isTooLong, !isTooMuch else { return nil }
+            zone = sum
+        }
+        return zone
+    }
+
+    private static func hexDigit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case 0x30...0x39: byte - 0x30
+        case 0x41...0x46: byte - 0x41 + 10
+        case 0x61...0x66: byte - 0x61 + 10
+        default: nil
+        }
     }
 }
 

@@ -263,7 +263,10 @@ import Testing
             agent.addRemoteCandidate(ICECandidate(host: try vectorPath().remote, localPreference: 1), now: .zero)
             _ = drain(&agent, now: .zero)
             // The vector's id stands for the one we drew.
-            agent.generations[0].pairs[0].transactions[0].id = try ReadMessage(answer).transactionID
+            agent.generations[0].outstanding.remember(
+                OutstandingChecks.Check(
+                    id: try ReadMessage(answer).transactionID, pairID: agent.generations[0].pairs[0].id, sentAt: .zero,
+                    role: .controlling))
             var path = try vectorPath()
             if isDual {
                 path = NetworkPath(

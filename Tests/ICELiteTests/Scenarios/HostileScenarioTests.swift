@@ -119,7 +119,7 @@ import Testing
                 agent.localCandidates, agent.serverReflexiveCandidates, agent.reflexiveCandidates,
                 agent.remoteCandidates,
             ]
-            pairs = agent.generations.flatMap(\.pairs).map { "\($0)" }
+            pairs = agent.generations.flatMap(\.pairs).map { "\($0)" } + agent.generations.map { "\($0.outstanding)" }
             selected = agent.selectedPath
             deadline = agent.nextDeadline
             events = agent.events
