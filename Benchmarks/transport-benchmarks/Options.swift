@@ -21,7 +21,7 @@ struct Options: Equatable {
           --samples N      samples a benchmark, 1 to 100000 (default \(Harness.defaultSamples))
           --interleave     samples of all benchmarks in turns: for ratios between them
           --json FILE      the report as JSON; - is standard output, the table then goes to standard error
-          --check          exit with 1 when the fastest sample of a row with a limit is over it, or no row has one
+          --check          exit with 1 when a row is over its limit at every try, or no row has one
         """
 
     var list = false

@@ -46,16 +46,21 @@ func run(_ arguments: some Sequence<String>) -> Int32 {
         say("error: cannot write \(path)", toErrors: true)
         return 71
     }
-    return options.checks ? check(measurements) : 0
+    return options.checks ? check(measurements, of: chosen, harness: harness) : 0
 }
 
-/// Says which rows are over their limit; the exit code.
-func check(_ measurements: [Measurement]) -> Int32 {
+/// Says which rows are over their limit; the exit code. What was over is measured again a few times: a neighbour on the
+/// machine goes away, a slow operation stays slow.
+func check(_ measurements: [Measurement], of benchmarks: [Benchmark], harness: Harness) -> Int32 {
     guard measurements.contains(where: { $0.limit != nil }) else {
         say("error: no row that was measured has a limit", toErrors: true)
         return 1
     }
-    let over = measurements.filter(\.isOverLimit)
+    var over = measurements.filter(\.isOverLimit)
+    for _ in 0..<5 where !over.isEmpty {
+        let names = over.map(\.name)
+        over = harness.measure(benchmarks.filter { names.contains($0.name) }).filter(\.isOverLimit)
+    }
     for row in over {
         say("error: \(row.name) took \(row.minimum) ns at best, \(row.limit ?? 0) are allowed", toErrors: true)
     }

@@ -55,6 +55,7 @@ import Testing
         ("candidate:1 1 udp 1 192.0.2.1 65536 typ host", .port), ("candidate:1 1 udp 1 192.0.2.1 +9 typ host", .port),
         ("candidate:1 1 udp 1 192.0.2.1 0 typ host", .port), ("candidate:1 1 udp 1 192.0.2.256 9 typ host", .address),
         ("candidate:1 1 udp 1 2001:db8:::1 9 typ host", .address),
+        ("candidate:1 1 udp 1 \(String(repeating: "a", count: 256)) 9 typ host", .address),
         ("candidate:1 1 udp 1 192.0.2.1 9 type host", .type),
         ("candidate:1 1 udp 1 192.0.2.1 9 typ host generation", .extensions),
         ("candidate:1 1 udp 1 192.0.2.1 9 typ srflx raddr 192.0.2.2 rport x", .relatedAddress),

@@ -118,6 +118,7 @@ import Testing
         throws
     {
         var agent = try vectorAgent(.controlled)
+        let at = { (milliseconds: Int64) in Instant.zero + .milliseconds(milliseconds) }
         _ = agent.take(try Request(useCandidate: true).bytes(), try vectorPath())
         try agent.answerChecks(at: .zero)
         // A browser's new socket: our old half, its new one.

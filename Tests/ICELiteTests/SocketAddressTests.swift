@@ -64,7 +64,10 @@ import Testing
     }
 
     private func octets(_ ip: IPAddress) -> [UInt8] {
-        let all = [ip.high, ip.low].flatMap { half in (0..<8).map { UInt8(half >> (56 - 8 * UInt64($0)) & 0xFF) } }
+        var all: [UInt8] = []
+        for half in [ip.high, ip.low] {
+            for place in UInt64(0)..<8 { all.append(UInt8(truncatingIfNeeded: half >> (56 - 8 * place))) }
+        }
         return ip.family == .v4 ? Array(all.suffix(4)) : all
     }
 

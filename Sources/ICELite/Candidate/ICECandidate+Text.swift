@@ -81,7 +81,11 @@ extension ICECandidateFields {
 
     fileprivate func port(_ field: Range<Int>) -> UInt16? { number(field, upTo: UInt32(UInt16.max)).map(UInt16.init) }
 
+    /// Longest name that can be one (RFC 1035 §2.3.4), bytes; every address is shorter.
+    private static var maximumName: Int { 255 }
+
     fileprivate func candidateAddress(_ field: Range<Int>) throws(ICECandidateError) -> IPAddress {
+        guard field.count <= Self.maximumName else { throw .malformed(.address) }
         guard let ip = IPAddress(bytes.extracting(withoutZone(field)))?.unmapped else {
             if field.count >= 6, word((field.upperBound - 6)..<field.upperBound) == .local { throw .skip(.mdnsName) }
             guard isHostName(field) else { throw .malformed(.address) }
@@ -126,6 +130,8 @@ extension ICECandidateFields {
             guard let value = next() else { throw .malformed(.extensions) }
             fields += 2
             guard fields <= ICECandidate.maximumFields else { throw .malformed(.length) }
+            // As long as those we know.
+            guard name.count == 5 else { continue }
             switch word(name) {
             case .raddr:
                 // A name is allowed here, and of no use.

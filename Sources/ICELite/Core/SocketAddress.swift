@@ -77,8 +77,12 @@ extension IPAddress: CustomStringConvertible {
         self.init(bytes.span)
     }
 
+    /// Bytes of eight groups, the last two as IPv4, with a zone: nothing longer is an address.
+    private static var maximumTextLength: Int { 45 + 11 }
+
     /// Parses the same from ASCII bytes. Does not allocate.
     init?(_ text: borrowing Span<UInt8>) {
+        guard text.count <= Self.maximumTextLength else { return nil }
         var isV6 = false
         for index in text.indices where text[index] == UInt8(ascii: ":") { isV6 = true }
         if isV6 {
@@ -160,9 +164,13 @@ extension IPAddress: CustomStringConvertible {
             var group: UInt32 = 0
             var isV4 = false
             while index < end, text[index] != colon {
-                if text[index] == UInt8(ascii: ".") { isV4 = true }
-                group = group << 4 | UInt32(hexDigit(text[index]) ?? 0)
-                guard isV4 || hexDigit(text[index]) != nil, index - start < 15 else { return nil }
+                if let digit = hexDigit(text[index]) {
+                    group = group << 4 | UInt32(digit)
+                } else if text[index] == UInt8(ascii: ".") {
+                    isV4 = true
+                } else {
+                    return nil
+                }
                 index += 1
             }
             if isV4 {
