@@ -21,7 +21,7 @@ max_length=1200
 # Words that no mutation would find.
 dictionary=()
 [[ ! -f Fuzz/Dictionaries/$target.dict ]] || dictionary=("-dict=Fuzz/Dictionaries/$target.dict")
-max_files=300
+max_files=200
 # Seconds of one input that count as hanging. Of the wall clock: a busy machine alone takes seconds.
 slow=60
 seeds=Fuzz/Corpus/$target

@@ -135,7 +135,7 @@ enum ICE {
         let kinds: [(name: String, text: String)] = [
             ("known", head + " generation 0 ufrag 0+/z network-id 1 network-cost 999"),
             ("known-v6", "candidate:1 1 udp 9 2001:db8:0:1234:5678:9abc:def0:1 9 typ srflx raddr 2001:db8::1 rport 9"),
-            ("longest", head + String(repeating: " a b", count: 27) + " c " + String(repeating: "d", count: 852)),
+            ("longest", head + String(repeating: " a b", count: 15) + " c " + String(repeating: "d", count: 900)),
             ("507-fields", "candidate:" + String(repeating: "1 ", count: 506) + "1"),
             ("507-fields-behind-the-type", head + String(repeating: " a b", count: 240)),
             ("one-field", "candidate:" + String(repeating: "1", count: 1_014)),

@@ -3,7 +3,7 @@ extension ICECandidate {
     public static let maximumTextLength = 1_024
 
     /// Most fields that are read, names and values of extensions counted apart; browsers write 22 at most.
-    public static let maximumFields = 64
+    public static let maximumFields = 40
 
     /// Reads `candidate:…` or `a=candidate:…`, with or without a line end (RFC 8839 §5.1). The transport is compared in
     /// any case. O(`maximumTextLength`); what is refused allocates nothing.
