@@ -1,6 +1,7 @@
 import Foundation
 import ICELite
 import Testing
+import Transport
 
 @testable import graine_transport_probe
 
