@@ -80,7 +80,7 @@ import Testing
         #expect(last.relatedAddress == (try address("192.0.2.2", 5)))
     }
 
-    @Test(arguments: ["udp\0", "\0udp", "xudp", "udpudpudp", "ud", "ŭdp"])
+    @Test(arguments: ["udp\0", "\0udp", "xudp", "udpudpudp", "\0\0\0\0\u{1}udp", "ud", "ŭdp"])
     func `a name is the whole field`(transport: String) {
         #expect(throws: ICECandidateError.skip(.transport)) {
             try ICECandidate(parsing: "candidate:1 1 \(transport) 1 192.0.2.1 9 typ host")

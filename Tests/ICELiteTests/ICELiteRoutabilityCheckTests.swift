@@ -142,6 +142,12 @@ import Testing
         let early = try LiteEnd()
         #expect(try move(early, to: 1).isEmpty)
         #expect(try move(early, to: 2).isEmpty)
+        // A flight has confirmed a tuple that was not the selected one.
+        let aside = try LiteEnd()
+        try aside.ask(Request(useCandidate: true), 1)
+        try aside.ask(Request(), 2)
+        aside.agent.confirm(try aside.path(2))
+        #expect(try move(aside, to: 3).isEmpty)
         // Confirmed by a token alone.
         let token = try LiteEnd()
         try token.nominateAndConfirm(2, 1)
@@ -157,6 +163,7 @@ import Testing
         // A peer whose password is unknown, until it comes.
         let unknown = try confirmed(knowsPeer: false)
         #expect(try move(unknown, to: 2).isEmpty)
+        #expect(unknown.agent.nextDeadline > unknown.now, "nothing is due that cannot be written")
         unknown.agent.setPeer(credentials: try credentials("RemU", Self.peerPassword))
         #expect(drain(&unknown.agent, now: unknown.now).count == 1)
         // After the end.
@@ -164,7 +171,7 @@ import Testing
         _ = ended.agent.take(try Request(useCandidate: true).bytes(), try ended.path(2), at: ended.now)
         ended.agent.end()
         #expect(drain(&ended.agent, now: ended.now).isEmpty)
-        for end in [early, token, end, ended] { #expect(wait(end, 5_000).isEmpty) }
+        for end in [early, aside, token, end, ended] { #expect(wait(end, 5_000).isEmpty) }
     }
 
     @Test func `a tuple that is not admitted is not asked, and asked once it is`() throws {
@@ -193,6 +200,45 @@ import Testing
         #expect(check.verifies(with: STUNKey(password: "peerPasswordpeerPasswort")))
         #expect(try answer(end, check.transactionID, 2) == .dropped(.unauthenticated))
         #expect(try answer(end, check.transactionID, 2, password: "peerPasswordpeerPasswort") == .accepted)
+    }
+
+    @Test func `a restart that ends on the tuple asked about asks anew, under the new credentials`() throws {
+        let end = try confirmed()
+        let old = try ReadMessage(try #require(try move(end, to: 2).first).bytes).transactionID
+        end.agent.restart(
+            credentials: try credentials("LocV", Self.newPassword),
+            peerCredentials: try credentials("RemV", "peerPasswordpeerPasswort"), now: end.now)
+        #expect(wait(end, 500).isEmpty)
+        let new = Request(username: "LocV:RemV", password: Self.newPassword, useCandidate: true)
+        let check = try ReadMessage(try #require(try move(end, to: 2, new).first).bytes)
+        #expect(check.transactionID != old)
+        #expect(check.verifies(with: STUNKey(password: "peerPasswordpeerPasswort")))
+        #expect(try answer(end, old, 2) == .dropped(.unknownTransaction))
+        #expect(try answer(end, check.transactionID, 2, password: "peerPasswordpeerPasswort") == .accepted)
+    }
+
+    @Test func `an answer that wants something understood which is not confirms nothing`() throws {
+        let end = try confirmed()
+        let id = try ReadMessage(try #require(try move(end, to: 2).first).bytes).transactionID
+        let path = try end.path(2)
+        let bytes = try written { (out) throws(STUNError) in
+            let writer = try STUNWriter(.success, transactionID: id, into: &out)
+            // Comprehension-required and unknown.
+            for byte in [0x7F, 0x01, 0, 4, 1, 2, 3, 4] as [UInt8] { out.append(byte) }
+            try writer.append(address: path.local, into: &out)
+            try writer.append(.sha1, key: STUNKey(password: Self.peerPassword), into: &out)
+            try writer.appendFingerprint(into: &out)
+        }
+        #expect(end.agent.take(bytes, path, at: end.now) == .dropped(.unknownAttribute))
+        #expect(!end.agent.isConfirmed(path))
+    }
+
+    @Test func `back on the confirmed tuple media goes there once`() throws {
+        let end = try confirmed()
+        _ = try move(end, to: 2)
+        #expect(end.agent.destinations == (try end.destinations(2, 1)))
+        _ = try move(end, to: 1)
+        #expect(end.agent.destinations == (try end.destinations(1)))
     }
 
     @Test func `media leaves room for the checks in the allowance, and one without room does not spin`() throws {
