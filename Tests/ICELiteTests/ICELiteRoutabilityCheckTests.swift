@@ -224,7 +224,7 @@ import Testing
         let bytes = try written { (out) throws(STUNError) in
             let writer = try STUNWriter(.success, transactionID: id, into: &out)
             // Comprehension-required and unknown.
-            for byte in [0x7F, 0x01, 0, 4, 1, 2, 3, 4] as [UInt8] { out.append(byte) }
+            for byte in [0x7F, 0x01, 0, 4, 1, 2, 3, 4] as [UInt8] { out.append(byte, as: UInt8.self) }
             try writer.append(address: path.local, into: &out)
             try writer.append(.sha1, key: STUNKey(password: Self.peerPassword), into: &out)
             try writer.appendFingerprint(into: &out)
