@@ -202,7 +202,7 @@ import Transport
         site.endpoint.stop()
     }
 
-    @Test("A hang-up beside the start wins, whichever comes first")
+    @Test("A hang-up beside the start wins, whichever comes first", .timeLimit(.minutes(3)))
     func endedDuringStart() async throws {
         let site = try Site()
         for delay in 0..<120 {
