@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds and runs the benchmarks (release). Arguments go to transport-benchmarks: a filter, --json FILE, or one of its
-# commands: echo, setup, soak, allocations. `echo` needs its two relays as well, a process each.
+# commands: echo, setup, handshakes, soak, allocations. `echo` needs its two relays as well, a process each.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

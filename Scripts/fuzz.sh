@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 usage() {
-    echo "usage: fuzz.sh TARGET SECONDS|--minimise, of the targets" Fuzz/fuzz-* >&2
+    echo "usage: fuzz.sh TARGET SECONDS|--minimise, of the targets $(cd Fuzz && echo fuzz-*)" >&2
     exit 64
 }
 (($# == 2)) || usage

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Calls between this package and others' stacks: installs the peers where they are missing (Debian's Chromium and GStreamer,
-# PyPI's aiortc in .venv-interop), builds the probe, runs Tests/Interop. `interop.sh install` only installs.
+# Calls between this package and others' stacks: installs the peers where they are missing (Debian's Chromium, Firefox and
+# GStreamer, PyPI's aiortc in .venv-interop), builds the probe, runs Tests/Interop. `interop.sh install` only installs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -42,7 +42,7 @@ extension ReasonCatalogue {
             "dtls_timeout", "ICE worked and the DTLS handshake made no progress.",
             "A middlebox drops large or DTLS packets; an MTU problem.",
             "Look for a firewall that inspects UDP; try a smaller MTU.",
-            "max(3 s, 8 RTT) after the first answer (TransportLimits), RFC 9147 and RFC 6347 §4.2.4"),
+            "max(3 s, 8 RTT) after the handshake's last progress (TransportLimits), RFC 9147 and RFC 6347 §4.2.4"),
         reason(
             "dtls_failed", "The DTLS handshake ended with an alert or without a common suite.",
             "Incompatible configuration of the two ends.", "Compare versions and cipher suites; see the detail.",
