@@ -23,5 +23,5 @@ package enum NTPTime {
     }
 
     /// `compact`, in 65,536ths of a second, in nanoseconds.
-    package static func nanoseconds(compact: UInt32) -> Nanoseconds { Int64(compact) * 1_000_000_000 >> 16 }
+    package static func nanoseconds(compact: UInt32) -> Nanoseconds { (Int64(compact) * 1_000_000_000) >> 16 }
 }
