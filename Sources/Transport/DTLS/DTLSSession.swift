@@ -17,6 +17,9 @@ package struct DTLSSession: ~Copyable {
     package static let minimumRetransmission: Nanoseconds = .milliseconds(50)
     /// Longest retransmission interval.
     package static let maximumRetransmission: Nanoseconds = .milliseconds(1_600)
+    /// Encrypted records that are taken before the handshake is over: OpenSSL keeps each that comes ahead of its time, in
+    /// 17 KB. An honest peer sends one with each transmission of its last flight.
+    package static let maximumEarlyRecords = 24
     /// How long an alert in the clear is kept in mind at least, while something valid may contradict it.
     package static let plaintextAlertPatience: Nanoseconds = .milliseconds(500)
     /// Least time between two answers to a peer that still asks for our last flight, and how many there are.
@@ -61,6 +64,10 @@ package struct DTLSSession: ~Copyable {
     var heldAlert: UInt8 = 0
     var alertDeadline = Instant.never
     var lastFlightResentAt: Instant?
+    /// Encrypted records taken before the handshake was over.
+    private var earlyRecords = 0
+    /// The alert with which we gave the handshake up: for the call line, where the peer takes none by UDP any more.
+    package private(set) var lastWords: [[UInt8]] = []
 
     /// Makes the session; nothing happens before `start`.
     ///
@@ -116,7 +123,12 @@ package struct DTLSSession: ~Copyable {
     ) -> DTLSVerdict {
         guard phase == .handshaking || phase == .established else { return drop(.ended) }
         guard datagram.byteCount <= Self.maximumIncomingDatagram else { return drop(.malformed) }
-        let scan = DTLSRecordScan(datagram, isAuthentic: carriage == .line)
+        // Behind a client's Finished the server has but ChangeCipherSpec to say in the clear: what else comes there, whoever
+        // wrote it, must not end a handshake whose keys are in use.
+        let scan = DTLSRecordScan(
+            datagram, isAuthentic: carriage == .line, expectsMessages: role == .server || !keysReported,
+            encryptedLimit: phase == .handshaking ? Self.maximumEarlyRecords - earlyRecords : .max)
+        if phase == .handshaking { earlyRecords += scan.encrypted }
         if let refusal = scan.refusal {
             statistics.count(refusal)
             if let alert = scan.endingAlert { hold(alert, now: now) }
@@ -216,6 +228,7 @@ package struct DTLSSession: ~Copyable {
             end()
             return true
         case Int32(DTLS_STEP_FAILED):
+            if finishing { lastWords = written.originals }
             return handleFailure()
         default: break
         }

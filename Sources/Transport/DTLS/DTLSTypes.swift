@@ -41,8 +41,11 @@ package enum DTLSDropReason: Int, Equatable, Sendable, CaseIterable {
     /// An alert in the clear, over UDP. During the handshake it is kept in mind if it is a fatal one or close_notify: it
     /// fails the handshake if nothing valid follows. Not once a flight came by the line.
     case plaintextAlert
-    /// A record in the clear that is neither a handshake message nor a ChangeCipherSpec, or after the handshake.
+    /// A record in the clear that is neither a handshake message nor a ChangeCipherSpec; at a client that has sent its
+    /// Finished also a handshake message, over UDP.
     case plaintextRecord
+    /// An encrypted record beyond `DTLSSession.maximumEarlyRecords`, before the handshake was over.
+    case earlyRecord
 }
 
 /// Why a handshake or an association failed.
@@ -94,7 +97,7 @@ package struct DTLSStatistics: Sendable {
     package internal(set) var cipher = ""
     /// The SRTP profile, once agreed.
     package internal(set) var srtpProfile: SRTPProfile?
-    private var drops = InlineArray<4, Int>(repeating: 0)
+    private var drops = InlineArray<5, Int>(repeating: 0)
 
     /// Datagrams dropped for `reason`, in whole or in part.
     package func dropped(_ reason: DTLSDropReason) -> Int { drops[reason.rawValue] }

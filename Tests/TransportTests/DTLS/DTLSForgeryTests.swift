@@ -140,6 +140,60 @@ import Testing
         #expect((role == .client ? pair.clientEvents : pair.serverEvents).compactMap(\.failure) == [.alert(40)])
     }
 
+    @Test(
+        "Between the client's Finished and the server's no handshake message in the clear over UDP does any harm",
+        arguments: [UInt8(0), 1, 2, 4, 11, 14, 16, 20, 24], [DTLSCarriage.udp, .line])
+    func forgedMessage(type: UInt8, flightBy carriage: DTLSCarriage) throws {
+        let pair = try Self.waiting(.server, by: carriage)
+        for datagram in pair.serverFlight { pair.giveClient(datagram, by: carriage) }
+        pair.drainEvents()
+        #expect(pair.clientEvents.compactMap(\.keys).count == 1)
+        // The server's next message is its sixth; and one that would be longer than any.
+        for length in [[0, 0, 12], [0xFF, 0xFF, 0xFF]] as [[UInt8]] {
+            let forged: [UInt8] =
+                [22, 0xFE, 0xFD, 0, 0, 0, 0, 0, 0, 0, 60, 0, 24, type] + length + [0, 5, 0, 0, 0, 0, 0, 12]
+                + [UInt8](repeating: 0, count: 12)
+            #expect(pair.giveClient(forged) == .dropped(.plaintextRecord))
+        }
+        pair.run()
+        #expect(pair.done && pair.agree && !pair.failed)
+    }
+
+    /// An encrypted record that nobody can decrypt.
+    private static func encrypted(_ number: Int) -> [UInt8] {
+        [22, 0xFE, 0xFD, 0, 1, 0, 0, 0, 0, UInt8(number >> 8), UInt8(number & 255), 0, 40]
+            + [UInt8](repeating: 1, count: 40)
+    }
+
+    @Test(
+        "Encrypted records ahead of their time are bounded, whoever sends them", arguments: [DTLSCarriage.udp, .line])
+    func earlyRecords(carriage: DTLSCarriage) throws {
+        let pair = try Self.waiting(.server)
+        for number in 0..<1_000 {
+            // One a datagram, and several.
+            let datagram =
+                number % 2 == 0 ? Self.encrypted(number) : Self.encrypted(number) + Self.encrypted(number + 2_000)
+            let verdict = pair.giveServer(datagram, by: carriage)
+            #expect((verdict == .accepted) == (number < 16))
+        }
+        #expect(pair.serverFacts.dropped(.earlyRecord) == 984)
+        #expect(pair.serverFacts.datagramsReceived == 1 + 16)
+    }
+
+    @Test("Fewer of them stop no handshake", arguments: [DTLSRole.client, .server])
+    func fewEarlyRecords(role: DTLSRole) throws {
+        let pair = try Self.waiting(role)
+        for number in 100..<(100 + DTLSSession.maximumEarlyRecords - 2) {
+            if role == .client {
+                pair.giveClient(Self.encrypted(number))
+            } else {
+                pair.giveServer(Self.encrypted(number))
+            }
+        }
+        pair.run()
+        #expect(pair.done && pair.agree && !pair.failed)
+    }
+
     @Test("A HelloRequest in the clear is nothing in a handshake and after it") func helloRequest() throws {
         // Handshake type 0, no body.
         func request(_ number: UInt8) -> [UInt8] {
