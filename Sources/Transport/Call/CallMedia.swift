@@ -60,6 +60,9 @@ package struct CallMedia: ~Copyable {
         if nextPacketAt == .never { nextPacketAt = now }
     }
 
+    /// No packet is due any more, until sending starts again.
+    package mutating func stopSending() { nextPacketAt = .never }
+
     /// From now on 10 ms are played every 10 ms.
     package mutating func startPlaying(now: Instant) {
         if nextPullAt == .never { nextPullAt = now }
@@ -67,7 +70,7 @@ package struct CallMedia: ~Copyable {
 
     /// Nothing is sent or played any more.
     package mutating func stop() {
-        nextPacketAt = .never
+        stopSending()
         nextPullAt = .never
     }
 

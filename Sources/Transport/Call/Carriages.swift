@@ -262,7 +262,11 @@ struct Carriages: ~Copyable {
     }
 
     private mutating func pollAudio(into packet: inout Packet, now: Instant) -> Transmit? {
-        guard let kind = sendsOn else { return nil }
+        guard let kind = sendsOn else {
+            // Nothing is due while there is nowhere to send to.
+            media.stopSending()
+            return nil
+        }
         media.startSending(now: now)
         media.setWritesExtensions(kind == .webrtc)
         while media.nextPacket(into: &packet, live: isActive, discard: parksLineAudio, now: now) {

@@ -1,5 +1,6 @@
 import ICELite
 import Testing
+import TransportRuntime
 import TransportTestKit
 
 @testable import Transport
@@ -136,6 +137,30 @@ import TransportTestKit
         _ = try firstAudio(run)
         let sent = try path(run.client).shortcuts.earlyPacketsSent
         #expect((sent > 0) == isOn)
+    }
+
+    @Test("Early media whose pair is gone with the network waits for the next one, and wants nobody's time until then")
+    func earlyMediaWithoutPair() throws {
+        let run = try call(roundTrip: 100, options { $0.flightsOnLine = false })
+        // The endpoint's last flight never comes.
+        run.server.losesDatagram = { $0 >= 1 }
+        _ = run.simulator.run(until: .zero + .milliseconds(600))
+        #expect(try path(run.client).shortcuts.earlyPacketsSent > 0)
+        #expect(run.client.call.transport == nil)
+        var now = run.simulator.now
+        func drain() {
+            while var packet = run.client.pool.take() {
+                guard run.client.call.pollTransmit(into: &packet, now: now) != nil else { return }
+            }
+        }
+        run.client.call.networkChanged(to: [], now: now)
+        drain()
+        for _ in 0..<3 {
+            now = now + .milliseconds(25)
+            run.client.call.handleTimeout(now: now)
+            drain()
+            #expect(run.client.call.nextDeadline > now)
+        }
     }
 
     /// Lets the call begin while `stalled` keeps the line from carrying anything from then on, for two seconds.
