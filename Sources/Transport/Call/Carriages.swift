@@ -181,15 +181,21 @@ struct Carriages: ~Copyable {
 
     /// A datagram came on `path`. True when it was the peer's audio and counts as heard on the media path.
     mutating func receiveDatagram(_ packet: inout Packet, path networkPath: NetworkPath, now: Instant) -> Bool {
-        switch path?.handle(&packet, path: networkPath, now: now) {
+        guard let verdict = path?.handle(&packet, path: networkPath, now: now) else { return false }
+        return take(verdict, packet.bytes, at: now)
+    }
+
+    /// Takes what a datagram that came at `arrival` turned out to be.
+    private mutating func take(_ verdict: MediaPath.Verdict, _ bytes: borrowing RawSpan, at arrival: Instant) -> Bool {
+        switch verdict {
         case .rtp:
-            guard receiveAudio(packet.bytes, on: .webrtc, now: now) else { return false }
-            path?.mediaDecoded(now: now)
+            guard receiveAudio(bytes, on: .webrtc, now: arrival) else { return false }
+            path?.mediaDecoded(now: arrival)
             return true
         case .rtcp:
-            media.receiveReport(packet.bytes, &rtcp, now: now)
+            media.receiveReport(bytes, &rtcp, now: arrival)
             return false
-        case .consumed, .dropped, nil: return false
+        case .consumed, .dropped: return false
         }
     }
 
@@ -211,8 +217,8 @@ struct Carriages: ~Copyable {
         guard var packet = scratch.take() else { return false }
         var heard = false
         rtcp.start(now: now)
-        while let from = path?.nextParkedMedia(into: &packet, now: now) {
-            heard = receiveDatagram(&packet, path: from, now: now) || heard
+        while let parked = path?.nextParkedMedia(into: &packet, now: now) ?? nil {
+            heard = take(parked.verdict, packet.bytes, at: parked.at) || heard
         }
         return heard
     }

@@ -11,8 +11,8 @@ extension MediaPath {
             else { return }
             flightPaths.append(path)
             statistics.shortcuts.flightsBehindChecks += 1
-            // The flight that went to the first pairs goes behind this pair's first check, too.
-            if flightPaths.count > 1 { for bytes in dtls?.flight ?? [] { enqueue(bytes, to: path, now: now) } }
+            // The flight that has gone to other pairs goes behind this pair's first check, too; one that waits goes by itself.
+            if !hasFlightDatagrams { for bytes in dtls?.flight ?? [] { enqueue(bytes, to: path, now: now) } }
         case .pairValid: break
         case .selected(let path): events.append(.selected(path))
         case .restarted: events.append(.restarted)

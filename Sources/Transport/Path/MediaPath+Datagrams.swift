@@ -65,10 +65,19 @@ extension MediaPath {
         guard isTrusted || lite != nil && srtp != nil else { return drop(\.untrusted) }
         lite?.noteReceived(packet.count, on: path)
         guard srtp != nil, areKeysFinal else {
+            let count = parkedMedia.count
+            parkedMedia.removeAll { now - $0.at > Self.parkedFor }
+            statistics.parkedOverflow += count - parkedMedia.count
             guard parkedMedia.count < Self.parkedMediaLimit else { return drop(\.parkedOverflow) }
             parkedMedia.append(Parked(path: path, bytes: packet.copiedBytes, at: now))
             return .consumed
         }
+        return unprotect(&packet, path: path, isTrusted: isTrusted, now: now)
+    }
+
+    private mutating func unprotect(
+        _ packet: inout Packet, path: NetworkPath, isTrusted: Bool, now: Instant
+    ) -> Verdict {
         let isControl = isRTCP(packet.bytes)
         let result = isControl ? srtp?.unprotectRTCP(&packet) : srtp?.unprotectRTP(&packet)
         guard case .ok = result else { return drop(isTrusted ? \.unprotectFailed : \.untrusted) }
@@ -106,13 +115,20 @@ extension MediaPath {
         return lastMedia.path == path && now - lastMedia.at < Self.tupleKept
     }
 
-    /// The next packet that waited for the keys, moved into `packet` as it came; nil when there is none.
-    package mutating func nextParkedMedia(into packet: inout Packet, now: Instant) -> NetworkPath? {
+    /// The next packet that waited for the keys, in `packet`, what has become of it, and when it came; nil when there is
+    /// none. It was counted as it came.
+    package mutating func nextParkedMedia(
+        into packet: inout Packet, now: Instant
+    ) -> (verdict: Verdict, at: Instant)? {
         while srtp != nil, areKeysFinal, !parkedMedia.isEmpty {
             let parked = parkedMedia.removeFirst()
-            guard now - parked.at <= Self.parkedFor else { continue }
+            guard now - parked.at <= Self.parkedFor else {
+                statistics.parkedOverflow += 1
+                continue
+            }
             packet.assign(parked.bytes.span.bytes)
-            return parked.path
+            let isTrusted = isTrusted(parked.path)
+            return (unprotect(&packet, path: parked.path, isTrusted: isTrusted, now: parked.at), parked.at)
         }
         return nil
     }

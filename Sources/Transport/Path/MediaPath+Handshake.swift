@@ -58,7 +58,7 @@ extension MediaPath {
         }
     }
 
-    private var hasFlightDatagrams: Bool {
+    var hasFlightDatagrams: Bool {
         switch dtls {
         case .some(let session): session.hasDatagrams
         case .none: false

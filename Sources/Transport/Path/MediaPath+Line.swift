@@ -44,8 +44,8 @@ extension MediaPath {
     }
 
     /// The answer's half of the hello in the offer. An active peer is the client itself: the session that was begun goes, and
-    /// one as server takes its place, for an object cannot change its role. A passive one that answers no flight gets the
-    /// same ClientHello over UDP.
+    /// one as server takes its place, for an object cannot change its role. A passive one that answers no flight, or none
+    /// that can be used, gets the same ClientHello over UDP.
     mutating func continueHandshake(
         with remote: RemotePathDescription, flight: [[UInt8]], now: Instant
     ) throws(PathError) {
@@ -59,8 +59,11 @@ extension MediaPath {
             return
         }
         statistics.shortcuts.helloAnswered = true
-        beginLineFlights(with: dtls?.flight ?? [])
+        let hello = dtls?.flight ?? []
+        beginLineFlights(with: hello)
         takeLineFlight(flight, now: now)
+        // Neither answered nor refused: nothing would ever be sent again of what went with the offer.
+        if !hello.isEmpty, dtls?.flight == hello { dtls?.requeueFlight() }
     }
 
     /// Datagrams of a flight came on the line.
@@ -86,11 +89,13 @@ extension MediaPath {
         return next
     }
 
-    /// The peer's flight is whole: ours that answers it goes on the line, too.
+    /// The peer's flight is whole: ours that answers it goes on the line, too, or the alert that refuses it.
     mutating func handshakeAdvanced(now: Instant) {
         evidence.lastHandshakeProgressAt = now
         flightSentTo.removeAll()
-        guard let lastLineFlight, let flight = dtls?.flight, !flight.isEmpty, flight != lastLineFlight else { return }
+        var flight = dtls?.flight ?? []
+        if flight.isEmpty { flight = dtls?.lastWords ?? [] }
+        guard let lastLineFlight, !flight.isEmpty, flight != lastLineFlight else { return }
         self.lastLineFlight = flight
         lineFlight = flight
     }

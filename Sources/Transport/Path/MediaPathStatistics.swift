@@ -12,7 +12,7 @@ package struct MediaPathStatistics: Sendable, Equatable {
     package var checksDropped = 0
     /// Media and handshake records from a tuple that no check authenticated.
     package var untrusted = 0
-    /// Early packets beyond what is parked.
+    /// Early packets beyond what is parked, or parked too long.
     package var parkedOverflow = 0
     /// SRTP and SRTCP that did not authenticate, or was replayed.
     package var unprotectFailed = 0

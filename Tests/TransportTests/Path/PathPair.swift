@@ -191,8 +191,10 @@ final class PathPair {
     /// Hands the client what it parked until its keys were final.
     func takeParked() {
         guard var packet = pool.take() else { return }
-        while let path = client.nextParkedMedia(into: &packet, now: now) {
-            deliver(packet.copiedBytes, path, toServer: false)
+        while let parked = client.nextParkedMedia(into: &packet, now: now) {
+            if parked.verdict == .rtp {
+                heard.append(UInt16(packet.copiedBytes[2]) << 8 | UInt16(packet.copiedBytes[3]))
+            }
         }
     }
 
