@@ -191,6 +191,9 @@ extension CallResult {
         dtls?.role = path.dtlsRole
         dtls?.retransmits = path.dtlsRetransmissions
         dtls?.helloInOffer = path.shortcuts.helloOffered && path.shortcuts.helloAnswered
+        dtls?.flightsOnLine = path.shortcuts.flightsOnLineSent + path.shortcuts.flightsOnLineReceived
+        dtls?.flightsBehindChecks = path.shortcuts.flightsBehindChecks
+        dtls?.earlyPackets = path.shortcuts.earlyPacketsSent
     }
 
     /// The shortest of the exchanges of set-up that take one round trip of the line: TLS 1.3, the upgrade, the welcome.

@@ -151,6 +151,9 @@ extension CallResult {
         section.add("role", dtls.role)
         section.add("retransmits", dtls.retransmits)
         section.add("hello_in_offer", dtls.helloInOffer.map(JSONValue.bool) ?? .null)
+        section.add("flights_on_line", dtls.flightsOnLine)
+        section.add("flights_behind_checks", dtls.flightsBehindChecks)
+        section.add("early_packets", dtls.earlyPackets)
         return section.json
     }
 

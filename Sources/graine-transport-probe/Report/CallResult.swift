@@ -99,6 +99,12 @@ struct CallResult: Sendable {
         var role: String?
         var retransmits: Int?
         var helloInOffer: Bool?
+        /// Flights that went on the line, and those that came there.
+        var flightsOnLine: Int?
+        /// Pairs whose first check our flight followed.
+        var flightsBehindChecks: Int?
+        /// Media packets sent before the peer's Finished.
+        var earlyPackets: Int?
     }
 
     struct ICE: Equatable, Sendable {

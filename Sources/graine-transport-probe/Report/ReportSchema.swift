@@ -65,6 +65,8 @@ enum ReportSchema {
                 section([
                     "version": stringOrNull, "cipher": stringOrNull, "srtp_profile": stringOrNull, "role": stringOrNull,
                     "retransmits": countOrNull, "hello_in_offer": ["type": ["boolean", "null"]],
+                    "flights_on_line": countOrNull,
+                    "flights_behind_checks": countOrNull, "early_packets": countOrNull,
                 ])),
             "ice": orNull(
                 section([

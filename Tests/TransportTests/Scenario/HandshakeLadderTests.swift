@@ -207,6 +207,7 @@ import TransportTestKit
                 runUntilActive(run, limit: .seconds(8))
                 #expect(run.client.call.state == .active, "\(step), \(length)")
                 #expect(run.server.call.state == .active, "\(step), \(length)")
+                #expect(run.client.call.transport == .webrtc, "\(step), \(length)")
             }
         }
     }
