@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # How soon other makes are heard by our endpoint, in turns with our own client, so that what disturbs the machine disturbs all:
-# from the hello with the offer until both ends hear each other, no delay and no loss between two namespaces.
+# from the hello with the offer to the endpoint's first media, by the packets on the wire, and until both ends hear each other,
+# as each says itself. No delay and no loss between two namespaces.
 #
 #   Benchmarks/peers.sh [ROUNDS [PEER…]]      10 rounds of chromium, gstreamer and aiortc unless told
 #
@@ -28,10 +29,13 @@ for _ in {1..50}; do
     sleep 0.1
 done
 
-# called PEER FILE: one call of it to an endpoint of its own; what the call took, in milliseconds, goes into the file.
+# called PEER NAME: one call of it to an endpoint of its own; what the call took, in milliseconds, goes into $work/NAME.json,
+# its packets into $work/NAME.wire.
 called() {
     current=$1
+    set -- "$1" "$work/$2.json" "$2"
     serve ours 192.0.2.1
+    watch ours to-theirs "$3"
     if [[ $1 == ours ]]; then
         inside theirs "$probe" connect "$line" --ca "$ca" --quiet --timeout 30 --json "$2"
     else
@@ -39,6 +43,7 @@ called() {
             --line "$line" --ca "$ca" --endpoint "$serving" --hang-up endpoint --report "$2" >"$2.out" 2>&1 ||
             { tail -n 20 "$2.out" >&2; return 1; }
     fi
+    unwatch
     kill "$serving" 2>/dev/null || true
     wait "$serving" || true
 }
@@ -48,7 +53,7 @@ for ((round = 0; round < rounds; round++)); do
     for ((step = 0; step < ${#all[@]}; step++)); do
         # Who goes first changes from round to round.
         name=${all[(round + step) % ${#all[@]}]}
-        called "$name" "$work/$name.$round.json"
+        called "$name" "$name.$round"
     done
 done
 
@@ -57,20 +62,36 @@ mkdir -p out
 python3 -B - "$work" "$rounds" "${all[@]}" <<'TABLE'
 import json, pathlib, sys
 
+sys.path.insert(0, "Tests/Network")
+from rungs import offer_to_media
+from watch import read
+
 work, rounds, names = pathlib.Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
-print(f"{'from the offer until both hear':32} {'p50':>8} {'p95':>8} {'worst':>8}   calls")
+
+
+def percentiles(times):
+    times = sorted(times)
+    rank = lambda percent: times[max(0, -(-percent * len(times) // 100) - 1)]
+    return f"{rank(50):6.0f} {rank(95):6.0f} {times[-1]:6.0f}"
+
+
+print(f"{'milliseconds from the offer':32} {'to first media':>20}   {'until both hear':>20}   calls")
+print(f"{'':32} {'p50    p95  worst':>20}   {'p50    p95  worst':>20}")
 with open("out/peers.ndjson", "w") as out:
     for name in names:
-        times = []
+        media, both = [], []
         for call in range(rounds):
             report = json.loads((work / f"{name}.{call}.json").read_text())
             setup = report.get("setup")
             # The peers count from their hello, the probe from the call's start.
-            took = setup["active_ms"] - setup["hello_ms"] if setup else report["active_ms"]
+            both.append(setup["active_ms"] - setup["hello_ms"] if setup else report["active_ms"])
+            with open(work / f"{name}.{call}.wire") as wire:
+                took = offer_to_media(read(wire))
+            if took is None:
+                sys.exit(f"error: {name}, round {call}: no media on the wire")
+            media.append(took * 1000)
             version = report["tool"]["version"] if setup else report["version"]
-            times.append(took)
-            print(json.dumps({"peer": name, "version": version, "round": call, "ms": round(took, 1)}), file=out)
-        times.sort()
-        rank = lambda percent: times[max(0, -(-percent * len(times) // 100) - 1)]
-        print(f"{name + ' ' + version:32} {rank(50):6.0f}ms {rank(95):6.0f}ms {times[-1]:6.0f}ms   {len(times)}")
+            times = {"first_media_ms": round(media[-1], 1), "both_hear_ms": round(both[-1], 1)}
+            print(json.dumps({"peer": name, "version": version, "round": call, **times}), file=out)
+        print(f"{name + ' ' + version:32} {percentiles(media)}   {percentiles(both)}   {len(media)}")
 TABLE

@@ -15,32 +15,48 @@ from watch import read
 HELLO_TURN = 3
 
 
+def sender(packet):
+    return packet.local if packet.way == "out" else packet.remote
+
+
+def receiver(packet):
+    return packet.remote if packet.way == "out" else packet.local
+
+
 def turns(segments):
     """When each run of segments that one end sends without the other began: a list of (time, sender)."""
     begun = []
     for packet in segments:
-        if not begun or begun[-1][1] != packet.local:
-            begun.append((packet.at, packet.local))
+        if not begun or begun[-1][1] != sender(packet):
+            begun.append((packet.at, sender(packet)))
     return begun
 
 
-def hellos(packets):
-    """When each call's hello was sent: the connections come in pairs, the client's first."""
+def hellos(packets, connections_of_a_call=2):
+    """When each call's hello was sent: a call's connections come together, the client's first."""
     connections = {}
     for packet in packets:
         if packet.kind == "tcp":
             connections.setdefault(frozenset((packet.local, packet.remote)), []).append(packet)
-    for segments in list(connections.values())[::2]:
-        own = [at for at, sender in turns(segments) if sender == segments[0].local]
+    for segments in list(connections.values())[::connections_of_a_call]:
+        own = [at for at, end in turns(segments) if end == sender(segments[0])]
         if len(own) >= HELLO_TURN:
             yield own[HELLO_TURN - 1]
 
 
 def heard(packets, hello):
-    """When media first reached the socket that sent the first check after `hello`; None if it never did."""
+    """When media first went to the socket that sent the first check after `hello`; None if it never did."""
     after = [packet for packet in packets if packet.at >= hello]
-    client = next((packet.local for packet in after if packet.kind == "check"), None)
-    return next((packet.at for packet in after if packet.kind == "rtp" and packet.remote == client), None)
+    client = next((sender(packet) for packet in after if packet.kind == "check"), None)
+    return next((packet.at for packet in after if packet.kind == "rtp" and receiver(packet) == client), None)
+
+
+def offer_to_media(packets):
+    """Seconds from the hello of the one call without a relay to the first media that went to its client; None without."""
+    packets = list(packets)
+    hello = next(hellos(packets, connections_of_a_call=1), None)
+    at = None if hello is None else heard(packets, hello)
+    return None if at is None else at - hello
 
 
 def judge(packets, calls, round_trip, limit):

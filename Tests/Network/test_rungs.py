@@ -1,7 +1,7 @@
 """Tests of rungs.py: python3 -m unittest discover -s Tests/Network"""
 import unittest
 
-from rungs import judge
+from rungs import judge, offer_to_media
 from watch import read, segment
 
 CLIENT, RELAY, DIALED, ENDPOINT = "127.0.0.1:1000", "127.0.0.1:2000", "127.0.0.1:1001", "127.0.0.1:3000"
@@ -43,6 +43,25 @@ class RungsTests(unittest.TestCase):
     def test_a_call_that_is_never_heard_is_wrong(self):
         quiet = [line for line in call(0, 0.205) if line[2] != SOCKET]
         self.assertIn("a call was never heard", judge(seen(quiet), 1, 0.1, 2.2)[1])
+
+
+class DirectTests(unittest.TestCase):
+    def seen(self, *media):
+        """A call as the endpoint's interface shows it: way, local, remote."""
+        client, ours, theirs, socket = "192.0.2.2:9", "192.0.2.1:1", "192.0.2.2:8", "192.0.2.1:2"
+        lines = []
+        for index in range(3):
+            lines += [(index * 0.1, "in", ours, client, "tcp"), (index * 0.1 + 0.05, "out", ours, client, "tcp")]
+        lines += [(0.22, "in", socket, theirs, "check"), *((at, way, socket, theirs, "rtp") for at, way in media)]
+        return read(f"{at} {way} {a} {b} {kind} - -" for at, way, a, b, kind in sorted(lines))
+
+    def test_it_is_from_hello_to_the_first_media_that_goes_to_the_client(self):
+        # What the client itself sends is not what it hears.
+        self.assertAlmostEqual(offer_to_media(self.seen((0.23, "in"), (0.25, "out"), (0.27, "out"))), 0.05)
+
+    def test_a_call_that_is_never_heard_has_none(self):
+        self.assertIsNone(offer_to_media(self.seen((0.23, "in"))))
+        self.assertIsNone(offer_to_media([]))
 
 
 class SegmentTests(unittest.TestCase):

@@ -249,7 +249,7 @@ extension ClientCall {
             switch event {
             case .opened:
                 timings.upgraded = now
-                carriages.line?.setUrgent(true, now: now)
+                carriages.line?.setWatch(.setUp, now: now)
                 sendHello(now: now)
             case .text(let range): handle(text: carriages.lineBytes(range), now: now)
             case .binary(let range):
@@ -393,7 +393,7 @@ extension ClientCall {
             case .activated:
                 timings.active = now
                 carriages.activate(now: now)
-                carriages.line?.setUrgent(false, now: now)
+                carriages.line?.setWatch(.calm, now: now)
             case .transportChanged: break
             case .ended(let outcome, let bye): end(outcome, bye: bye, now: now)
             }

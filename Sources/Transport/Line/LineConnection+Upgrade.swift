@@ -107,7 +107,7 @@ extension LineConnection {
     private mutating func beginFrames() {
         phase = .open
         silentSince = clock
-        urgentSince = clock
+        suspectSince = clock
         // Bytes behind the head are the first frames (RFC 6455 §4.1).
         reader.append(contentsOf: head)
         head.removeAll(shrinkingTo: 64)

@@ -50,11 +50,11 @@ package struct LineConnection: ~Copyable {
     var pingSent: Instant?
     var isPingOutstanding = false
     var silentSince: Instant
-    var urgentSince: Instant
+    var suspectSince: Instant
     var closeDeadline = Instant.never
 
-    /// Whether pings go every second and death comes after 3 s: set during setup and while the line is suspect.
-    package private(set) var isUrgent = false
+    /// How closely the line is watched.
+    package private(set) var watch = LineWatch.calm
     /// When bytes came last; nil before the first.
     package var lastHeard: Instant?
     /// The time between the last answered ping and its pong.
@@ -70,7 +70,7 @@ package struct LineConnection: ~Copyable {
         reader = FrameReader(fromClient: role == .server)
         clock = now
         silentSince = now
-        urgentSince = now
+        suspectSince = now
     }
 
     /// The client's end: the upgrade request is in the output at once.
@@ -102,12 +102,13 @@ package struct LineConnection: ~Copyable {
     /// Whether the last event was given and nothing is left to write: the stream can be closed.
     package var isFinished: Bool { phase == .closed && pending.isEmpty && !hasOutput }
 
-    /// Turns urgency on or off. The 3 s to death count from here, so that a line that was merely quiet gets to answer.
-    package mutating func setUrgent(_ urgent: Bool, now: Instant) {
+    /// Says how closely the line is watched. The 3 s to the death of a suspect one count from here, so that a line that was
+    /// merely quiet gets to answer.
+    package mutating func setWatch(_ watch: LineWatch, now: Instant) {
         clock = now
-        guard urgent != isUrgent else { return }
-        isUrgent = urgent
-        urgentSince = now
+        guard watch != self.watch else { return }
+        self.watch = watch
+        suspectSince = now
     }
 
     // MARK: Input
@@ -171,7 +172,7 @@ package struct LineConnection: ~Copyable {
     }
 
     private var pingDeadline: Instant {
-        let interval = isUrgent ? LineLimits.urgentPingInterval : LineLimits.pingInterval
+        let interval = watch == .calm ? LineLimits.pingInterval : LineLimits.urgentPingInterval
         let quiet = silentSince + interval
         guard let pingSent else { return quiet }
         return max(quiet, pingSent + interval)
@@ -179,7 +180,8 @@ package struct LineConnection: ~Copyable {
 
     private var deathDeadline: Instant {
         let patient = silentSince + LineLimits.deathInterval
-        return isUrgent ? min(patient, max(silentSince, urgentSince) + LineLimits.urgentDeathInterval) : patient
+        guard watch == .suspect else { return patient }
+        return min(patient, max(silentSince, suspectSince) + LineLimits.suspectDeathInterval)
     }
 
     // MARK: Events

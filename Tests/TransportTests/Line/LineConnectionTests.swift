@@ -251,9 +251,9 @@ import Testing
         #expect(client.shortestRoundTrip == .milliseconds(40))
     }
 
-    @Test func urgentLinePingsEachSecondAndDiesAfterThree() throws {
+    @Test func suspectLinePingsEachSecondAndDiesAfterThree() throws {
         let (client, _) = try LineEnd.open()
-        client.line.setUrgent(true, now: at(4_000))
+        client.line.setWatch(.suspect, now: at(4_000))
         var pings = 0
         var now = at(4_000)
         client.line.handleTimeout(now: now)
@@ -263,13 +263,27 @@ import Testing
             client.line.handleTimeout(now: now)
         }
         client.drain()
-        // It had been quiet for 4 s when it became urgent: it gets its 3 s to answer.
+        // It had been quiet for 4 s when it became suspect: it gets its 3 s to answer.
         #expect(now == at(7_000) && pings == 3 && client.seen.first?.code == 1_006)
     }
 
-    @Test func urgencyNeverPutsDeathOff() throws {
+    @Test func lineOfACallBeingSetUpPingsEachSecondAndLivesForTen() throws {
         let (client, _) = try LineEnd.open()
-        client.line.setUrgent(true, now: at(9_000))
+        client.line.setWatch(.setUp, now: at(0))
+        var pings = 0
+        var now = at(0)
+        while client.nextDeadline != .never, pings < 20 {
+            now = client.nextDeadline
+            client.line.handleTimeout(now: now)
+            if client.output().first == 0x89 { pings += 1 }
+        }
+        client.drain()
+        #expect(now == at(10_000) && pings == 9 && client.seen.first?.code == 1_006)
+    }
+
+    @Test func suspicionNeverPutsDeathOff() throws {
+        let (client, _) = try LineEnd.open()
+        client.line.setWatch(.suspect, now: at(9_000))
         client.line.handleTimeout(now: at(9_000))
         client.line.handleTimeout(now: at(10_000))
         client.drain()

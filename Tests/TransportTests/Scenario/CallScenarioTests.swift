@@ -36,6 +36,16 @@ import TransportTestKit
         #expect(run.client.call.fallback == nil)
     }
 
+    @Test(
+        "A line that stands still for some seconds before welcome is waited for: its segments are lost again and again")
+    func slowLine() throws {
+        let lossy = LinkModel(delay: .milliseconds(100), loss: .independent(percent: 10))
+        let run = try VirtualCall(seed: 913, up: lossy, down: lossy, line: lossy)
+        _ = run.simulator.run(until: .zero + .seconds(14))
+        #expect(run.client.call.state == .active, "\(String(describing: run.client.outcome))")
+        #expect(run.client.call.lineClose == nil)
+    }
+
     @Test("UDP dropped: ice_no_response 3 s after the last new pair, the WebSocket on both ends")
     func dropped() throws {
         var drop = LinkModel(delay: .milliseconds(25))

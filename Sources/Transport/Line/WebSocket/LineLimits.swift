@@ -30,7 +30,7 @@ package enum LineLimits {
     /// Silence after which the line is dead.
     package static let deathInterval: Nanoseconds = .seconds(10)
     /// The same while the line is suspect.
-    package static let urgentDeathInterval: Nanoseconds = .seconds(3)
+    package static let suspectDeathInterval: Nanoseconds = .seconds(3)
     /// How long a close frame's answer, or the rest of a refusal's body, is waited for.
     package static let closeTimeout: Nanoseconds = .seconds(1)
 }
