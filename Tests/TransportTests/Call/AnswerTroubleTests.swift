@@ -10,7 +10,8 @@ import TransportTestKit
 @Suite("Answers that mean trouble") struct AnswerTroubleTests {
     /// What `welcome` with a changed answer makes of a call: nil while it still waits for the media path.
     private func fallback(
-        flight changeFlight: ([[UInt8]]) -> [[UInt8]] = { $0 }, _ change: (String) -> String
+        flight changeFlight: (_ hello: [[UInt8]], _ flight: [[UInt8]]) -> [[UInt8]] = { $1 },
+        _ change: (String) -> String
     ) throws -> TransportFallback? {
         let certificate = try #require(DTLSCertificate.shared)
         let run = try VirtualCall(seed: 9)
@@ -35,7 +36,7 @@ import TransportTestKit
         #expect(!flight.isEmpty)
         var welcome = ControlMessage.Welcome(session: "s")
         welcome.audio = ControlMessage.AudioDescription(opus: .defaultOpus, ssrc: SSRC(7))
-        welcome.webrtc = ControlMessage.WebRTC(sdp: answer, dtls: changeFlight(flight))
+        welcome.webrtc = ControlMessage.WebRTC(sdp: answer, dtls: changeFlight(hello, flight))
         client.call.handle(welcome, now: run.simulator.now)
         client.call.settle(now: run.simulator.now)
         return client.call.fallback
@@ -86,6 +87,45 @@ import TransportTestKit
 
     @Test("A flight that is junk does not end the call at once", arguments: [[[UInt8]](), [[22]], [[0xFF, 0xFF]]])
     func junkFlight(flight: [[UInt8]]) throws {
-        #expect(try fallback(flight: { _ in flight }) { $0 } == nil)
+        #expect(try fallback(flight: { _, _ in flight }) { $0 } == nil)
+    }
+
+    /// What an endpoint with another stack's handshake makes of a call, its flights on the line as ours are.
+    private func fallback(
+        identity: RawIdentity? = nil, _ change: (inout RawPeer.Options) -> Void
+    ) throws -> TransportFallback? {
+        var options = RawPeer.Options(.server)
+        change(&options)
+        let identity = try identity ?? RawIdentity()
+        let peer = try RawPeer(options, identity: identity)
+        let fingerprint = try identity.fingerprint().attribute
+        return try fallback(flight: { hello, _ in hello.flatMap { peer.step($0) } }) {
+            replacing("a=fingerprint:", "a=fingerprint:\(fingerprint)")($0)
+        }
+    }
+
+    @Test("Another stack's handshake, with any certificate that was signalled, keeps the call waiting for its path")
+    func otherStack() throws {
+        #expect(try fallback { _ in } == nil)
+        #expect(try fallback(identity: RawIdentity(.rsa(2_048))) { _ in } == nil)
+        #expect(try fallback(identity: RawIdentity(validity: .expired)) { _ in } == nil)
+    }
+
+    @Test(
+        "No SRTP profile in common, or none at all: srtp_profile_mismatch", arguments: ["SRTP_AES128_CM_SHA1_32", nil])
+    func profiles(profiles: String?) throws {
+        let given = try fallback { $0.profiles = profiles }
+        #expect(given?.reason == .srtpProfileMismatch)
+        #expect(given?.stage == .keys)
+    }
+
+    @Test("DTLS 1.0 only, or no suite in common: dtls_failed, with the alert") func versions() throws {
+        for change in [{ $0.version = 0xFEFF }, { $0.ciphers = "ECDHE-ECDSA-AES128-SHA" }]
+            as [(inout RawPeer.Options) -> Void]
+        {
+            let given = try fallback(change)
+            #expect(given?.reason == .dtlsFailed)
+            #expect(given?.detail.contains("alert") == true, "\(String(describing: given))")
+        }
     }
 }
