@@ -195,8 +195,9 @@ moved() {
 through full-cone "masquerade" "dnat to $inner" same 5
 through port-restricted "masquerade" "" same 0
 through symmetric "masquerade random,fully-random" "" other 0
-moved port-changed "meta l4proto udp snat to $outer:50000-50999" $asked_limit 15
+# Ports that no socket of the client's has by itself: the kernel takes those from 32768 on.
+moved port-changed "meta l4proto udp snat to $outer:20000-20999" $asked_limit 15
 moved address-changed "snat to $other" $asked_limit 15
 # The line stands still while it matters.
-moved unasked "meta l4proto udp snat to $outer:50000-50999" $consent_limit 330
+moved unasked "meta l4proto udp snat to $outer:20000-20999" $consent_limit 330
 finish
