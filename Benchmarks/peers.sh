@@ -23,11 +23,7 @@ done
 namespace ours theirs
 wire ours 192.0.2.1/24 theirs 192.0.2.2/24
 ip -n theirs route add default via 192.0.2.1
-# While an address is still looked for duplicates of, Chromium and libnice may not use any.
-for _ in {1..50}; do
-    [[ -n $(ip -n ours addr show tentative)$(ip -n theirs addr show tentative) ]] || break
-    sleep 0.1
-done
+settle ours theirs
 
 # called PEER NAME: one call of it to an endpoint of its own; what the call took, in milliseconds, goes into $work/NAME.json,
 # its packets into $work/NAME.wire.

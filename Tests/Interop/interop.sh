@@ -17,6 +17,7 @@ namespace "$ours" "$theirs"
 wire "$ours" 192.0.2.1/24 "$theirs" 192.0.2.2/24
 # Firefox without a capture grant announces the address that leads out.
 ip -n "$theirs" route add default via 192.0.2.1
+settle "$ours" "$theirs"
 
 # Nothing here waits longer than this for a process, seconds.
 bound=60

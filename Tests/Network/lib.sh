@@ -91,6 +91,19 @@ wire() {
     ip -n "$3" link set "$back" up
 }
 
+# settle NAMESPACE…: waits until no address there is still looked for duplicates of: until then Chromium and libnice may use none.
+settle() {
+    local name
+    for name; do
+        for _ in {1..50}; do
+            [[ -n $(ip -n "$name" addr show tentative) ]] || continue 2
+            sleep 0.1
+        done
+        echo "error: the addresses of $name are still tentative" >&2
+        exit 1
+    done
+}
+
 # count_in NAMESPACE DEVICE: counts the UDP and TCP packets that come and go there, and holds the verdict on UDP that comes.
 count_in() {
     inside "$1" nft -f - <<RULES
