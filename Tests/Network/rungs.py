@@ -52,9 +52,9 @@ def heard(packets, hello):
 
 
 def offer_to_media(packets):
-    """Seconds from the hello of the one call without a relay to the first media that went to its client; None without."""
+    """Seconds from the hello of the last call, without a relay, to the first media that went to its client; None without."""
     packets = list(packets)
-    hello = next(hellos(packets, connections_of_a_call=1), None)
+    hello = max(hellos(packets, connections_of_a_call=1), default=None)
     at = None if hello is None else heard(packets, hello)
     return None if at is None else at - hello
 
