@@ -143,6 +143,13 @@ struct Carriages: ~Copyable {
         }
     }
 
+    /// Takes the peer's flights that came on the line; false when they are not in the name of its description.
+    mutating func takeFlights(_ flights: ControlMessage.DTLSFlights, now: Instant) -> Bool {
+        guard readPath({ $0.remoteUfrag }) == flights.ufrag else { return false }
+        path?.takeLineFlight(flights.datagrams, now: now)
+        return true
+    }
+
     /// A copy of the line's last message.
     func lineBytes(_ range: Range<Int>) -> [UInt8] {
         switch line {

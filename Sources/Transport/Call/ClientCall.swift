@@ -53,8 +53,6 @@ package struct ClientCall: ~Copyable {
     var localMedia: LocalMedia?
     /// The ClientHello that goes with the offer.
     var offeredHello: [[UInt8]] = []
-    /// The server's username fragment, which its flights on the line name.
-    var remoteUfrag: String?
     var restarting: RestartInProgress?
     var gathering = CallGathering()
     var events: [Event] = []
@@ -314,9 +312,7 @@ extension ClientCall {
                 word: [request.word, request.detail].filter { !$0.isEmpty }.joined(separator: ": "), now: now)
         case .bye(let bye): policy.byeReceived(isFailure: bye.by == "failure", message: bye.message, now: now)
         case .error(let error): lastError = error.message
-        case .dtls(let flights):
-            guard let remoteUfrag, flights.ufrag == remoteUfrag else { return ignoredMessages += 1 }
-            carriages.path?.takeLineFlight(flights.datagrams, now: now)
+        case .dtls(let flights): if !carriages.takeFlights(flights, now: now) { ignoredMessages += 1 }
         case .hello, .select, .bridge, .restart, .flush, .flushed, .mark, .marked, .ack:
             ignoredMessages += 1
         }
@@ -343,7 +339,6 @@ extension ClientCall {
             carriages.apply(media)
             try carriages.setRemote(
                 try RemotePathDescription(media), flight: answer.dtls, after: timings.hello.map { now - $0 }, now: now)
-            remoteUfrag = media.ufrag
             return .answer
         } catch {
             return .unusable("\(error)")

@@ -52,8 +52,6 @@ package struct ServerCall: ~Copyable {
 
     /// What our answer says; of the newest generation of credentials. Nil without a media path.
     var localMedia: LocalMedia?
-    /// The client's username fragment, which its flights on the line name.
-    var remoteUfrag: String?
     /// Messages of the client's that were ignored.
     package var ignoredMessages = 0
 
@@ -217,7 +215,6 @@ extension ServerCall {
             carriages.path = consume path
             carriages.apply(offer)
             localMedia = local
-            remoteUfrag = offer.ufrag
             events.append(.ufragsChanged)
             welcome.webrtc = ControlMessage.WebRTC(sdp: answer, dtls: flight)
         } catch {
@@ -301,9 +298,7 @@ extension ServerCall {
         // A lite end needs no candidates of the peer's: its checks bring them.
         case .candidate: break
         case .restart(let restart): answer(restart, now: now)
-        case .dtls(let flights):
-            guard let remoteUfrag, flights.ufrag == remoteUfrag else { return ignoredMessages += 1 }
-            carriages.path?.takeLineFlight(flights.datagrams, now: now)
+        case .dtls(let flights): if !carriages.takeFlights(flights, now: now) { ignoredMessages += 1 }
         case .welcome, .selected, .fallback, .error, .bridge, .restarted, .restartNeeded, .check, .flush,
             .flushed, .mark, .marked, .ack:
             ignoredMessages += 1

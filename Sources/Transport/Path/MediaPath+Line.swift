@@ -20,8 +20,9 @@ extension MediaPath {
             // The same is tried, and told, when the answer is there.
             return []
         }
-        statistics.shortcuts.helloOffered = true
-        return takeOfferedFlight() ?? []
+        let flight = takeOfferedFlight() ?? []
+        statistics.shortcuts.helloOffered = !flight.isEmpty
+        return flight
     }
 
     /// Takes the ClientHello of the offer. Endpoint only.
@@ -49,7 +50,7 @@ extension MediaPath {
     mutating func continueHandshake(
         with remote: RemotePathDescription, flight: [[UInt8]], now: Instant
     ) throws(PathError) {
-        guard statistics.shortcuts.helloOffered, !remote.isActive else {
+        guard dtls != nil, !remote.isActive else {
             return try startHandshake(
                 as: remote.isActive ? .server : .client, with: remote.fingerprints, now: now)
         }
@@ -83,10 +84,10 @@ extension MediaPath {
 
     /// The next flight of ours for the line, all its datagrams; nil when there is none.
     package mutating func pollLineFlight() -> [[UInt8]]? {
-        guard let next = lineFlight else { return nil }
-        lineFlight = nil
+        guard isLineFlightDue else { return nil }
+        isLineFlightDue = false
         statistics.shortcuts.flightsOnLineSent += 1
-        return next
+        return lastLineFlight
     }
 
     /// The peer's flight is whole: ours that answers it goes on the line, too, or the alert that refuses it.
@@ -97,7 +98,7 @@ extension MediaPath {
         if flight.isEmpty { flight = dtls?.lastWords ?? [] }
         guard let lastLineFlight, !flight.isEmpty, flight != lastLineFlight else { return }
         self.lastLineFlight = flight
-        lineFlight = flight
+        isLineFlightDue = true
     }
 
     private mutating func beginLineFlights(with flight: [[UInt8]]) {

@@ -83,8 +83,10 @@ package struct MediaPath: ~Copyable {
     var flightSentTo: [NetworkPath] = []
     /// Our flight that has gone, or goes, on the line; nil while flights do not travel there.
     var lastLineFlight: [[UInt8]]?
-    /// The flight that waits for the line.
-    var lineFlight: [[UInt8]]?
+    /// It waits for the line.
+    var isLineFlightDue = false
+    /// The peer's username fragment of its first description, which its flights on the line name.
+    var remoteUfrag: String?
     /// What the exchange of descriptions took: the round trip until a check has measured it.
     var signallingRoundTrip: Nanoseconds?
     let madeAt: Instant
@@ -141,6 +143,7 @@ package struct MediaPath: ~Copyable {
         self.options = options
         self.localSSRC = localSSRC
         remoteSSRC = remote.ssrc
+        remoteUfrag = remote.credentials.ufrag
         payloadTypes = remote.payloadTypes
         identity = RemoteIdentity(remote, towardsPassive: true)
         silenceLimit = limits.recoveryWindow.nanoseconds
@@ -157,6 +160,7 @@ package struct MediaPath: ~Copyable {
         _ remote: RemotePathDescription, flight: [[UInt8]] = [], after: Nanoseconds? = nil, now: Instant
     ) throws(PathError) {
         remoteSSRC = remote.ssrc
+        remoteUfrag = remote.credentials.ufrag
         payloadTypes = remote.payloadTypes
         identity = RemoteIdentity(remote)
         signallingRoundTrip = after.map { min($0, Self.signallingRoundTripLimit) }
