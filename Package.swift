@@ -107,6 +107,12 @@ let package = Package(
             ],
             resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(
+            name: "RecoveryTests",
+            dependencies: [
+                "Transport", "TransportRuntime", "TransportMedia", "TransportLine", "ICELite", "TransportTestKit",
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "TransportTestKitTests",
             dependencies: ["TransportTestKit", "Transport", "TransportRuntime", "ICELite"],
             swiftSettings: strict),

@@ -58,9 +58,11 @@ extension ICEFullAgent {
         guard let since = probingSince, transaction.sentAt >= since, selectedPath != nil else { return }
         probingSince = nil
         for other in generations[0].pairs.indices { generations[0].pairs[other].triggeredAt = nil }
-        guard role == .controlling, generations[0].chosenID != generations[0].pairs[index].id else { return }
-        makeChosen(index, of: 0, isNominated: false)
-        select(generations[0].pairs[index].path, of: 0, now: now)
+        if role == .controlling, generations[0].chosenID != generations[0].pairs[index].id {
+            makeChosen(index, of: 0, isNominated: false)
+            select(generations[0].pairs[index].path, of: 0, now: now)
+        }
+        emit(.probeAnswered(generations[0].pairs[index].path, roundTrip: now - transaction.sentAt))
     }
 
     // MARK: - Controlled

@@ -17,6 +17,8 @@ public struct ICEFullAgent: Machine, Sendable {
         case pairValid(NetworkPath, roundTrip: Nanoseconds)
         /// This pair is the one to use now.
         case selected(NetworkPath)
+        /// A check sent since `probe` was answered on this pair, which is selected now.
+        case probeAnswered(NetworkPath, roundTrip: Nanoseconds)
         /// The outstanding restart has its pair, which may be the path of before: the older generation is retired.
         case restarted(NetworkPath)
         /// The selected pair's local address is gone. `.selected` follows when another pair can take over at once.

@@ -9,6 +9,9 @@ public struct ICESendFailure: Hashable, Sendable {
     /// Who sent the ICMP message.
     public var reporter: IPAddress?
 
+    /// This machine refused: no ICMP message, which anybody may forge, was behind it.
+    public var isLocal: Bool { icmpType == nil }
+
     public init(errno: Int32, icmpType: UInt8? = nil, icmpCode: UInt8? = nil, reporter: IPAddress? = nil) {
         self.errno = errno
         self.icmpType = icmpType

@@ -45,6 +45,14 @@ public enum CallOutcome: Hashable, Sendable {
     /// It ended by a hang-up, ours or theirs, or failed after it was active.
     case ended(EndReason)
 
+    /// Whether the call failed, before or after it was active.
+    package var isFailure: Bool {
+        switch self {
+        case .failed, .ended(.failed): true
+        case .ended(.local), .ended(.remote): false
+        }
+    }
+
     /// Who or what ended a call.
     public enum EndReason: Hashable, Sendable {
         case local

@@ -255,6 +255,8 @@ final class ClientDriver: @unchecked Sendable {
         case .stateChanged(let state):
             if state != .ended { tell(.stateChanged(state), now: now) }
         case .transportChanged(let kind, let fallback): tell(.transportChanged(kind, fallback), now: now)
+        case .recoveringChanged(let isOn): tell(.recoveringChanged(isOn), now: now)
+        case .socketsWanted, .socketsSettled: break
         case .message(let bytes):
             guard !shared.yield(.message(bytes)) else { return }
             isOverrun = true
@@ -286,6 +288,6 @@ final class ClientDriver: @unchecked Sendable {
     private func updateSnapshot(now: Instant, isForced: Bool = false) {
         guard isForced || now >= snapshotAt || call.state != .active else { return }
         snapshotAt = now + Self.snapshotInterval
-        shared.update(call.snapshot(startedAt: startedAt))
+        shared.update(call.snapshot(startedAt: startedAt, now: now))
     }
 }

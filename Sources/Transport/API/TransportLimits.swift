@@ -46,8 +46,10 @@ public struct TransportLimits: Sendable, Hashable {
 
     // MARK: An active call
 
-    /// Silence on the media path that ends it: the recovery window.
+    /// How long a broken media path may take to come back, from its suspicion: the recovery window.
     public var recoveryWindow: Duration = .seconds(10)
+    /// The line carries a call on whose path did not come back only if its last frame is no older than this.
+    public var lineCarries: Duration = .seconds(2)
     /// A call on the media path lives this long without its line.
     public var lineLostLimit: Duration = .seconds(30)
     /// Audio on the carriage that a select closed is still welcome for this long.

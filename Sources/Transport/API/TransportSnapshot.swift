@@ -129,6 +129,8 @@ public struct TransportSnapshot: Hashable, Sendable {
     /// How the line was closed; nil while it is there, and where it was refused.
     public var lineClose: LineClose?
     public var setup = SetupTimings()
+    /// The outages of the media path, and what was done about them.
+    public var recovery = RecoverySnapshot()
     public var path: MediaPathSnapshot?
     public var audio = AudioSnapshot()
 
@@ -140,6 +142,8 @@ public enum TransportEvent: Hashable, Sendable {
     case stateChanged(TransportState)
     /// The carriage was chosen, or changed, and why it is the WebSocket.
     case transportChanged(TransportKind, TransportFallback?)
+    /// The media path is broken and being repaired, or is not any more. The call is active all the while.
+    case recoveringChanged(Bool)
     /// An application's message: one JSON object, byte for byte.
     case message([UInt8])
     /// The last event.

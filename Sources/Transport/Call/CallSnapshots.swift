@@ -2,7 +2,7 @@ package import ICELite
 
 extension ClientCall {
     /// The call as it stands, for the application.
-    func snapshot(startedAt: Instant) -> TransportSnapshot {
+    func snapshot(startedAt: Instant, now: Instant) -> TransportSnapshot {
         var snapshot = TransportSnapshot()
         snapshot.state = state
         snapshot.transport = transport
@@ -23,6 +23,7 @@ extension ClientCall {
         snapshot.setup.active = since(timings.active)
         snapshot.path = carriages.pathSnapshot
         snapshot.audio = carriages.audioSnapshot
+        snapshot.recovery = carriages.recovery?.snapshot(now: now) ?? RecoverySnapshot()
         return snapshot
     }
 
@@ -96,13 +97,14 @@ extension Carriages {
 
 extension ServerCall {
     /// The call as it stands, for the agent.
-    func snapshot(startedAt: Instant) -> TransportSnapshot {
+    func snapshot(startedAt: Instant, now: Instant) -> TransportSnapshot {
         var snapshot = TransportSnapshot()
         snapshot.state = state
         snapshot.transport = transport
         snapshot.fallback = fallback
         snapshot.path = carriages.pathSnapshot
         snapshot.audio = carriages.audioSnapshot
+        snapshot.recovery = carriages.recovery?.snapshot(now: now) ?? RecoverySnapshot()
         return snapshot
     }
 

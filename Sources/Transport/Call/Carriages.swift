@@ -7,8 +7,9 @@ import TransportRuntime
 ///
 /// Shared by both ends; which carriage is in force is told by the policies, never decided here.
 struct Carriages: ~Copyable {
-    /// Before a choice the client parks what the server already sends on the line; the server drops what it gets there.
-    let parksLineAudio: Bool
+    /// The client's end: it parks what the server sends on the line before a choice, where the server drops what it gets
+    /// there; and it is who repairs a broken path.
+    let isClient: Bool
     let limits: TransportLimits
     var line: LineConnection?
     var path: MediaPath?
@@ -30,15 +31,24 @@ struct Carriages: ~Copyable {
     private var isEnded = false
     private var parked: [(bytes: [UInt8], at: Instant)] = []
 
+    /// Watches the path of an active call on it; nil before.
+    var recovery: PathRecovery?
+    /// The longest silence the peer leaves, as hello or welcome has it.
+    var peerLiveness: Nanoseconds?
+    /// When the last input came.
+    var lastInputAt = Instant.never
+    /// What others had counted as the outage began.
+    var outageStart = OutageStart()
+
     /// Audio on a carriage that was closed to it, or that came before a select.
     private(set) var droppedOnClosed = 0
     /// Parked packets beyond the limit.
     private(set) var parkedOverflow = 0
 
     init(
-        parksLineAudio: Bool, limits: TransportLimits, media: consuming CallMedia, rtcp: RTCPReporter
+        isClient: Bool, limits: TransportLimits, media: consuming CallMedia, rtcp: RTCPReporter
     ) {
-        self.parksLineAudio = parksLineAudio
+        self.isClient = isClient
         self.limits = limits
         self.media = media
         self.rtcp = rtcp
@@ -50,12 +60,17 @@ struct Carriages: ~Copyable {
     mutating func select(_ kind: TransportKind, now: Instant) {
         if let inForce, inForce != kind { closed = (inForce, now) }
         inForce = kind
+        if kind == .websocket { recovery?.stop(.carriedOn, now: now) }
     }
 
     /// The application's audio goes out and the peer's is played from now on.
     mutating func activate(now: Instant) {
         isActive = true
         media.startPlaying(now: now)
+        lastInputAt = now
+        guard inForce == .webrtc else { return }
+        recovery = PathRecovery(
+            isController: isClient, peerInterval: peerLiveness, window: limits.recoveryWindow.nanoseconds, now: now)
     }
 
     /// Lets the media path go; it says close_notify first.
@@ -65,8 +80,9 @@ struct Carriages: ~Copyable {
     }
 
     /// Ends everything: no timer, no key, no parked packet is left.
-    mutating func end(now: Instant) {
+    mutating func end(now: Instant, isFailure: Bool) {
         isEnded = true
+        recovery?.stop(isFailure ? .failed : .hungUp, now: now)
         media.stop()
         sayGoodbye(now: now)
         closePath(now: now)
@@ -172,9 +188,10 @@ struct Carriages: ~Copyable {
     mutating func receiveAudio(_ packet: borrowing RawSpan, on kind: TransportKind, now: Instant) -> Bool {
         guard let header = media.audioHeader(of: packet) else { return false }
         if accepts(kind, now: now) {
+            recovery?.audioHeard(now: now)
             return media.receive(packet, header: header, on: kind == .webrtc ? .path : .line, now: now)
         }
-        if inForce == nil, kind == .websocket, parksLineAudio {
+        if inForce == nil, kind == .websocket, isClient {
             guard parked.count < limits.parkedLinePackets else {
                 parkedOverflow += 1
                 return false
@@ -188,7 +205,13 @@ struct Carriages: ~Copyable {
 
     /// A datagram came on `path`. True when it was the peer's audio and counts as heard on the media path.
     mutating func receiveDatagram(_ packet: inout Packet, path networkPath: NetworkPath, now: Instant) -> Bool {
+        let isCheck = recovery?.knowsPeer == false && DatagramKind(of: packet.bytes) == .stun
         guard let verdict = path?.handle(&packet, path: networkPath, now: now) else { return false }
+        switch verdict {
+        case .rtp, .rtcp: recovery?.heard(now: now)
+        case .consumed: if isCheck { recovery?.heard(now: now) }
+        case .dropped: break
+        }
         return take(verdict, packet.bytes, at: now)
     }
 
@@ -201,6 +224,7 @@ struct Carriages: ~Copyable {
             return true
         case .rtcp:
             media.receiveReport(bytes, &rtcp, now: arrival)
+            if let report = rtcp.remote { recovery?.reported(standstills: report.standstills, now: arrival) }
             return false
         case .consumed, .dropped: return false
         }
@@ -244,6 +268,7 @@ struct Carriages: ~Copyable {
     private func accepts(_ kind: TransportKind, now: Instant) -> Bool {
         guard let inForce else { return kind == .webrtc }
         if kind == inForce { return true }
+        if kind == .websocket, takesBridge(now: now) { return true }
         guard let closed, closed.kind == kind else { return false }
         return now - closed.at <= limits.closedCarriageGrace.nanoseconds
     }
@@ -281,12 +306,13 @@ struct Carriages: ~Copyable {
             return nil
         }
         media.startSending(now: now)
-        media.setWritesExtensions(kind == .webrtc)
-        while media.nextPacket(into: &packet, live: isActive, discard: parksLineAudio, now: now) {
+        media.setWritesExtensions(kind == .webrtc && !isBridging)
+        while media.nextPacket(into: &packet, live: isActive, discard: isClient, now: now) {
             switch kind {
             case .websocket:
                 line?.sendBinary(packet.bytes)
             case .webrtc:
+                if bridgesNext { line?.sendBinary(packet.bytes) }
                 if let transmit = path?.sendRTP(&packet, index: media.sentIndex, now: now) { return transmit }
             }
             packet.count = 0
@@ -323,12 +349,13 @@ struct Carriages: ~Copyable {
         }
         deadline = min(deadline, readPath { $0.nextDeadline } ?? .never)
         if hasDestination { deadline = min(deadline, rtcp.nextDeadline) }
-        return deadline
+        return min(deadline, recovery?.nextDeadline ?? .never)
     }
 
     mutating func handleTimeout(now: Instant) {
         line?.handleTimeout(now: now)
         path?.handleTimeout(now: now)
         media.handleTimeout(now: now)
+        recovery?.handleTimeout(now: now)
     }
 }

@@ -119,6 +119,18 @@ extension ClientCall {
     }
 }
 
+// MARK: - Hints
+
+extension ClientCall {
+    /// The application, or the system, says that the network may have changed: the path is looked at as if it were
+    /// broken.
+    package mutating func networkHint(now: Instant) {
+        carriages.noteInput(now: now)
+        carriages.recovery?.suspect(.hint, now: now)
+        settle(now: now)
+    }
+}
+
 // MARK: - Restart
 
 extension ClientCall {

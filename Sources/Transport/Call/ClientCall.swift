@@ -37,6 +37,12 @@ package struct ClientCall: ~Copyable {
         case message([UInt8])
         /// The addresses of this server are wanted: answer with `serverResolved`.
         case resolve(STUNServer)
+        /// The path is broken and being repaired, or is not any more. The call is active all the while.
+        case recoveringChanged(Bool)
+        /// No pair answers: a fresh port on each interface is worth a try. Answer with `networkChanged`.
+        case socketsWanted
+        /// The outage is over: fresh ports that carry nothing may go.
+        case socketsSettled
         /// The UDP sockets are not needed any more once what is queued has gone out.
         case pathClosed
         case ended(CallOutcome)
@@ -86,7 +92,7 @@ package struct ClientCall: ~Copyable {
             wanted: configuration.wanted, standard: configuration.isStandard, hasMediaPath: certificate != nil,
             recovery: configuration.recovery, limits: configuration.limits)
         carriages = Carriages(
-            parksLineAudio: true, limits: configuration.limits, media: media,
+            isClient: true, limits: configuration.limits, media: media,
             rtcp: RTCPReporter(
                 localSSRC: ssrc, cname: String(ssrc.rawValue, radix: 36), randomness: self.randomness.split("rtcp")))
     }
@@ -99,6 +105,12 @@ package struct ClientCall: ~Copyable {
     /// Whether the owner is to open UDP sockets.
     package var offersMediaPath: Bool { policy.offersMediaPath }
     package var evidence: PathEvidence { policy.evidence }
+    /// The path is broken and being repaired.
+    package var isRecovering: Bool { carriages.recovery?.isRecovering ?? false }
+    /// This end has asked for the other's audio on the line beside the path.
+    package var isBridgeAsked: Bool { carriages.recovery?.isBridgeAsked ?? false }
+    /// The newest outages of the path, in order, the one that lasts included.
+    package var outages: [Outage] { carriages.recovery?.figures.outages ?? [] }
 }
 
 // MARK: - Inputs
@@ -132,6 +144,7 @@ extension ClientCall {
 
     /// Bytes came on the line.
     package mutating func receiveLine(_ bytes: borrowing RawSpan, now: Instant) {
+        carriages.noteInput(now: now)
         policy.lineHeardAt = now
         carriages.line?.receive(bytes, now: now)
         settle(now: now)
@@ -149,12 +162,16 @@ extension ClientCall {
 
     /// A datagram came on `path`; `packet` is consumed or decrypted in place.
     package mutating func receive(_ packet: inout Packet, path: NetworkPath, now: Instant) {
+        carriages.noteInput(now: now)
         if carriages.receiveDatagram(&packet, path: path, now: now) { heard(on: .webrtc, now: now) }
         settle(now: now)
     }
 
     /// A send on `path` was refused, by this machine or by ICMP.
     package mutating func sendFailed(path: NetworkPath, failure: ICESendFailure, now: Instant) {
+        if failure.isLocal, carriages.readPath({ $0.selectedPath }) == path {
+            carriages.recovery?.suspect(.sendRefused, now: now)
+        }
         carriages.path?.handleSendFailure(path: path, failure: failure, now: now)
         settle(now: now)
     }
@@ -182,6 +199,7 @@ extension ClientCall {
     }
 
     package mutating func handleTimeout(now: Instant) {
+        carriages.noteInput(now: now)
         carriages.handleTimeout(now: now)
         abandonLateRestart(now: now)
         policy.handleTimeout(now: now)
@@ -232,6 +250,7 @@ extension ClientCall {
     mutating func settle(now: Instant) {
         pumpLine(now: now)
         pumpPath(now: now)
+        pumpRecovery(now: now)
         sayEndOfCandidates()
         applyEffects(now: now)
         // Closing a line that was not open yet has made its last event at once.
@@ -303,7 +322,12 @@ extension ClientCall {
         case .welcome(let welcome): handle(welcome, now: now)
         case .candidate(let candidate): handle(candidate, now: now)
         case .restarted(let answer): handle(restarted: answer, now: now)
-        case .restartNeeded: if !restart(now: now) { ignoredMessages += 1 }
+        case .restartNeeded:
+            carriages.recovery?.suspect(.consent, now: now)
+            if !restart(now: now) { ignoredMessages += 1 }
+        case .bridge(let bridge):
+            if carriages.recovery == nil { ignoredMessages += 1 }
+            carriages.recovery?.peerBridge(bridge.on, now: now)
         case .check: carriages.path?.checkNow(now: now)
         case .selected(let selected):
             policy.acknowledged(epoch: Int(selected.epoch), heard: selected.heard, now: now)
@@ -313,7 +337,7 @@ extension ClientCall {
         case .bye(let bye): policy.byeReceived(isFailure: bye.by == "failure", message: bye.message, now: now)
         case .error(let error): lastError = error.message
         case .dtls(let flights): if !carriages.takeFlights(flights, now: now) { ignoredMessages += 1 }
-        case .hello, .select, .bridge, .restart, .flush, .flushed, .mark, .marked, .ack:
+        case .hello, .select, .restart, .flush, .flushed, .mark, .marked, .ack:
             ignoredMessages += 1
         }
     }
@@ -322,6 +346,7 @@ extension ClientCall {
         guard timings.welcome == nil, state == .connecting else { return ignoredMessages += 1 }
         timings.welcome = now
         if let payloadType = welcome.audio?.opusPayloadType { carriages.media.setPayloadType(payloadType) }
+        carriages.peerLiveness = welcome.livenessMilliseconds.map { .milliseconds(Int64(clamping: $0)) }
         let worth = applyAnswer(welcome, now: now)
         if worth == .answer { wantServers(welcome.iceServers.flatMap(\.urls).compactMap(STUNServer.init(url:))) }
         policy.welcomed(worth, now: now)
@@ -353,8 +378,13 @@ extension ClientCall {
                 if carriages.takeParkedMedia(now: now) { heard(on: .webrtc, now: now) }
             case .closedByPeer: policy.pathClosedByPeer(now: now)
             case .candidateFound(let candidate): trickle(candidate)
-            case .restarted: restartSucceeded()
-            case .selected, .selectedPathLost, .checkWanted, .ufragsChanged: break
+            case .restarted:
+                restartSucceeded()
+                carriages.recovery?.restarted(now: now)
+            case .answered(let isSamePair): carriages.recovery?.answered(isSamePair: isSamePair, now: now)
+            case .selected: carriages.recovery?.moved()
+            case .selectedPathLost: carriages.recovery?.suspect(.networkChange, now: now)
+            case .checkWanted, .ufragsChanged: break
             }
         }
         carriages.sendFlights(as: localMedia?.ufrag)
@@ -362,6 +392,22 @@ extension ClientCall {
         timings.firstCheck = evidence.firstCheckAt
         timings.firstAnswer = evidence.firstAnswerAt
         if evidence != policy.evidence { policy.pathChanged(evidence, now: now) }
+        if evidence.isLost, carriages.recovery?.hasOutage == false {
+            // Without consent no pair may be checked any more: only a restart helps.
+            carriages.recovery?.suspect(.consent, now: now)
+            restart(now: now)
+        }
+    }
+
+    mutating func pumpRecovery(now: Instant) {
+        while let news = carriages.pollRecovery(epoch: policy.epoch, now: now) {
+            switch news {
+            case .recoveringChanged(let isOn): events.append(.recoveringChanged(isOn))
+            case .socketsWanted: events.append(.socketsWanted)
+            case .socketsSettled: events.append(.socketsSettled)
+            case .windowEnded: policy.recoveryWindowEnded(now: now)
+            }
+        }
     }
 
     mutating func heard(on kind: TransportKind, now: Instant) {
@@ -403,7 +449,7 @@ extension ClientCall {
             }
         }
         carriages.line?.close(code: .normal, now: now)
-        carriages.end(now: now)
+        carriages.end(now: now, isFailure: outcome.isFailure)
         events.append(.pathClosed)
         events.append(.ended(outcome))
     }

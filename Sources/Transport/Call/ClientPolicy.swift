@@ -238,6 +238,12 @@ package struct ClientPolicy: Sendable {
         if lineLostAt != nil { end(.ended(.remote), bye: nil) }
     }
 
+    /// The path of an active call did not come back in its window.
+    package mutating func recoveryWindowEnded(now: Instant) {
+        guard case .active(let selection) = state, selection.transport == .webrtc else { return }
+        pathLost(now: now)
+    }
+
     /// Time has come.
     package mutating func handleTimeout(now: Instant) {
         switch state {
@@ -310,14 +316,14 @@ package struct ClientPolicy: Sendable {
         where selection.transport == .webrtc && (evidence.failure != nil || evidence.isLost):
             fallBack(.mediaTimeout, .uplink, "the path was lost before the call was active", now)
         case .active(let selection)
-        where selection.transport == .webrtc && (evidence.isLost || evidence.failure != nil):
+        where selection.transport == .webrtc && evidence.failure != nil:
             pathLost(now: now)
         case .idle, .opening, .selected, .active, .ended: break
         }
     }
 
     private mutating func pathLost(now: Instant) {
-        let lineWorks = lineLostAt == nil && now - lineHeardAt <= Nanoseconds.seconds(10)
+        let lineWorks = lineLostAt == nil && now - lineHeardAt <= limits.lineCarries.nanoseconds
         if recovery == .continueOnWebSocket, lineWorks {
             changeCarriage(.recoveryFailed, "the media path did not come back", now)
         } else {

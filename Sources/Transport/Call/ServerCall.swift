@@ -31,6 +31,8 @@ package struct ServerCall: ~Copyable {
         case helloReceived(callID: String)
         case stateChanged(TransportState)
         case transportChanged(TransportKind, TransportFallback?)
+        /// The path is broken and being repaired, or is not any more. The call is active all the while.
+        case recoveringChanged(Bool)
         case message([UInt8])
         /// `localUfrags` has changed: checks come for them now.
         case ufragsChanged
@@ -67,7 +69,7 @@ package struct ServerCall: ~Copyable {
         openedAt = now
         policy = ServerPolicy(limits: configuration.limits, now: now)
         carriages = Carriages(
-            parksLineAudio: false, limits: configuration.limits, media: media,
+            isClient: false, limits: configuration.limits, media: media,
             rtcp: RTCPReporter(
                 localSSRC: ssrc, cname: String(ssrc.rawValue, radix: 36), randomness: self.randomness.split("rtcp")))
         carriages.line = LineConnection.server(now: now, randomness: self.randomness.split("line"))
@@ -77,6 +79,12 @@ package struct ServerCall: ~Copyable {
     package var transport: TransportKind? { policy.transport ?? policy.ending?.transport }
     package var fallback: TransportFallback? { policy.ending.map(\.fallback) ?? policy.fallback }
     package var callID: String? { hello?.callID }
+    /// The path is broken and being repaired.
+    package var isRecovering: Bool { carriages.recovery?.isRecovering ?? false }
+    /// This end has asked for the other's audio on the line beside the path.
+    package var isBridgeAsked: Bool { carriages.recovery?.isBridgeAsked ?? false }
+    /// The newest outages of the path, in order, the one that lasts included.
+    package var outages: [Outage] { carriages.recovery?.figures.outages ?? [] }
     /// The line has said and written its last: the owner shuts the stream down once the stream has taken all of it.
     package var isLineFinished: Bool { carriages.isLineFinished }
 }
@@ -85,6 +93,7 @@ package struct ServerCall: ~Copyable {
 
 extension ServerCall {
     package mutating func receiveLine(_ bytes: borrowing RawSpan, now: Instant) {
+        carriages.noteInput(now: now)
         carriages.line?.receive(bytes, now: now)
         settle(now: now)
     }
@@ -104,7 +113,7 @@ extension ServerCall {
     /// The upgrade is refused; the line is finished behind that.
     package mutating func refuse(_ refusal: LineRefusal, now: Instant) {
         carriages.line?.refuse(refusal, now: now)
-        policy.lineClosed(now: now)
+        policy.lineClosed(isPathLost: false, now: now)
         settle(now: now)
     }
 
@@ -135,6 +144,7 @@ extension ServerCall {
 
     /// A datagram of this call's came on `path`; `packet` is consumed or decrypted in place.
     package mutating func receive(_ packet: inout Packet, path: NetworkPath, now: Instant) {
+        carriages.noteInput(now: now)
         if carriages.receiveDatagram(&packet, path: path, now: now) { policy.heard(on: .webrtc, now: now) }
         settle(now: now)
     }
@@ -164,6 +174,7 @@ extension ServerCall {
     }
 
     package mutating func handleTimeout(now: Instant) {
+        carriages.noteInput(now: now)
         carriages.handleTimeout(now: now)
         policy.handleTimeout(now: now)
         settle(now: now)
@@ -227,6 +238,7 @@ extension ServerCall {
     mutating func settle(now: Instant) {
         pumpLine(now: now)
         pumpPath(now: now)
+        pumpRecovery(now: now)
         applyEffects(now: now)
         // Closing a line that was not open yet has made its last event at once.
         pumpLine(now: now)
@@ -251,7 +263,8 @@ extension ServerCall {
             case .textTooLarge:
                 let code = LineErrorCode.messageTooLarge.rawValue
                 send(.error(ControlMessage.LineError(code: code, message: "a message is too large")))
-            case .closed, .refused: policy.lineClosed(now: now)
+            case .closed, .refused:
+                policy.lineClosed(isPathLost: carriages.recovery?.isWindowOver ?? false, now: now)
             }
         }
     }
@@ -282,6 +295,7 @@ extension ServerCall {
                 return policy.reject(.badMessage("call_id has 1…256 bytes"))
             }
             self.hello = hello
+            carriages.peerLiveness = hello.livenessMilliseconds.map { .milliseconds(Int64(clamping: $0)) }
             events.append(.helloReceived(callID: hello.callID))
         case _ where hello == nil: policy.reject(.badOrder("a message before hello"))
         case .select(let select):
@@ -299,7 +313,11 @@ extension ServerCall {
         case .candidate: break
         case .restart(let restart): answer(restart, now: now)
         case .dtls(let flights): if !carriages.takeFlights(flights, now: now) { ignoredMessages += 1 }
-        case .welcome, .selected, .fallback, .error, .bridge, .restarted, .restartNeeded, .check, .flush,
+        case .bridge(let bridge):
+            if carriages.recovery == nil { ignoredMessages += 1 }
+            carriages.recovery?.peerBridge(bridge.on, now: now)
+            if bridge.on { askForRestart() }
+        case .welcome, .selected, .fallback, .error, .restarted, .restartNeeded, .check, .flush,
             .flushed, .mark, .marked, .ack:
             ignoredMessages += 1
         }
@@ -313,11 +331,32 @@ extension ServerCall {
             case .closedByPeer: policy.pathClosedByPeer(now: now)
             case .checkWanted: send(.check)
             case .ufragsChanged: events.append(.ufragsChanged)
-            case .selected, .restarted, .selectedPathLost, .candidateFound: break
+            case .restarted: carriages.recovery?.restarted(now: now)
+            case .selected, .answered, .selectedPathLost, .candidateFound: break
             }
         }
         carriages.sendFlights(as: localMedia?.ufrag)
-        if carriages.evidence?.isLost == true { policy.pathLost(now: now) }
+        if carriages.evidence?.isLost == true, carriages.recovery?.hasOutage == false {
+            carriages.recovery?.suspect(.consent, now: now)
+            askForRestart()
+        }
+    }
+
+    mutating func pumpRecovery(now: Instant) {
+        while let news = carriages.pollRecovery(epoch: policy.epoch, now: now) {
+            switch news {
+            case .recoveringChanged(let isOn): events.append(.recoveringChanged(isOn))
+            // With a line the client chooses what comes next; without one nothing carries this call any more.
+            case .windowEnded: policy.recoveryWindowEnded(now: now)
+            case .socketsWanted, .socketsSettled: break
+            }
+        }
+    }
+
+    /// No check of the client's is good any more: only a restart brings the path back.
+    mutating func askForRestart() {
+        guard carriages.readPath({ $0.selectedPath }) == nil, carriages.isPathSecured else { return }
+        send(.restartNeeded)
     }
 
     mutating func applyEffects(now: Instant) {
@@ -349,7 +388,7 @@ extension ServerCall {
             }
         }
         carriages.line?.close(code: bye == .goingAway ? .goingAway : .normal, now: now)
-        carriages.end(now: now)
+        carriages.end(now: now, isFailure: outcome.isFailure)
         events.append(.ended(outcome))
     }
 }

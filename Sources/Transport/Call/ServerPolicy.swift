@@ -186,19 +186,22 @@ package struct ServerPolicy: Sendable {
     }
 
     /// The line is gone.
-    package mutating func lineClosed(now: Instant) {
+    ///
+    /// - Parameter isPathLost: the window of an outage of the path is over: nothing carries the call any more.
+    package mutating func lineClosed(isPathLost: Bool = false, now: Instant) {
         switch state {
         case .ended: break
         case .active(let selection) where selection.transport == .webrtc:
             lineLostAt = lineLostAt ?? now
-            if pathClosedAt != nil { end(.ended(.remote), bye: nil) }
+            if pathClosedAt != nil { return end(.ended(.remote), bye: nil) }
+            if isPathLost { end(failure(CallMessage.pathLost), bye: nil) }
         case .active: end(failure(CallMessage.lineLost), bye: nil)
         case .awaitingHello, .welcomed, .selected: end(.failed(message: CallMessage.lineClosedEarly), bye: nil)
         }
     }
 
-    /// The media path is lost: consent or all liveness is gone.
-    package mutating func pathLost(now: Instant) {
+    /// The media path did not come back in its window.
+    package mutating func recoveryWindowEnded(now: Instant) {
         // With a line the client chooses what comes next; without one nothing carries this call any more.
         if case .active = state, lineLostAt != nil { end(failure(CallMessage.pathLost), bye: nil) }
     }

@@ -143,13 +143,16 @@ final class EndpointConnection: @unchecked Sendable {
         case .transportChanged(let kind, let fallback):
             updateSnapshot(now: now)
             _ = agent?.shared.yield(.transportChanged(kind, fallback))
+        case .recoveringChanged(let isOn):
+            updateSnapshot(now: now)
+            _ = agent?.shared.yield(.recoveringChanged(isOn))
         case .message(let bytes):
             if agent?.shared.yield(.message(bytes)) == false { call.fail(CallMessage.messagesNotTaken, now: now) }
         case .ufragsChanged:
             driver.route(ufrags: call.localUfrags, ssrc: call.remoteSSRC, to: self)
         case .ended(let outcome):
             if let agent {
-                agent.shared.update(call.snapshot(startedAt: openedAt))
+                agent.shared.update(call.snapshot(startedAt: openedAt, now: now))
                 _ = agent.shared.yield(.stateChanged(.ended))
                 agent.shared.finish(outcome)
             }
@@ -160,7 +163,7 @@ final class EndpointConnection: @unchecked Sendable {
     private func updateSnapshot(now: Instant) {
         guard let agent else { return }
         snapshotAt = now + Self.snapshotInterval
-        agent.shared.update(call.snapshot(startedAt: openedAt))
+        agent.shared.update(call.snapshot(startedAt: openedAt, now: now))
     }
 
     private func upgrade(_ request: UpgradeRequest, now: Instant) {

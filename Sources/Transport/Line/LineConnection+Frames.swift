@@ -36,6 +36,9 @@ extension LineConnection {
         return true
     }
 
+    /// Audio packets that wait in the ring.
+    package var queuedAudio: Int { audio.count }
+
     /// Starts the close handshake: texts that wait still go, audio does not. `.closed` comes with the peer's close frame,
     /// or after 1 s. Before the line is open it ends at once. A second call does nothing.
     ///

@@ -111,6 +111,12 @@ package struct LineConnection: ~Copyable {
         suspectSince = now
     }
 
+    /// This process did not run for a while: what was not heard meanwhile is nothing against the line.
+    package mutating func excuseSilence(now: Instant) {
+        clock = now
+        silentSince = max(silentSince, now)
+    }
+
     // MARK: Input
 
     /// Takes decrypted stream bytes. Ranges of earlier events end here.

@@ -14,9 +14,20 @@ extension MediaPath {
             // The flight that has gone to other pairs goes behind this pair's first check, too; one that waits goes by itself.
             if !hasFlightDatagrams { for bytes in dtls?.flight ?? [] { enqueue(bytes, to: path, now: now) } }
         case .pairValid: break
-        case .selected(let path): events.append(.selected(path))
+        case .selected(let path):
+            events.append(.selected(path))
+            if awaitsPair {
+                awaitsPair = false
+                probedPath = nil
+                events.append(.answered(isSamePair: false))
+            }
+        case .probeAnswered(let path, _):
+            events.append(.answered(isSamePair: path == probedPath))
+            probedPath = nil
         case .restarted: events.append(.restarted)
-        case .selectedPathLost: events.append(.selectedPathLost)
+        case .selectedPathLost:
+            awaitsPair = full?.selectedPath == nil
+            events.append(.selectedPathLost)
         // A restart that is outstanding may still bring a pair; the silence has its own limit.
         case .consentExpired: evidence.isLost = evidence.isLost || full?.isRestarting != true
         }

@@ -86,7 +86,6 @@ extension MediaPath {
         } else {
             noteForeignMedia(now: now)
         }
-        lastHeardAt = now
         // The endpoint only watches: a peer that comes back is back.
         if lite != nil { evidence.isLost = false }
         return isControl ? .rtcp : .rtp

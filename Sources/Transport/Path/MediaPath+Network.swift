@@ -70,6 +70,14 @@ extension MediaPath {
         pump(now: now)
     }
 
+    /// Checks the selected pair and those that may stand in for it, once: what a broken path wants again and again. Client
+    /// only.
+    package mutating func probe(now: Instant) {
+        probedPath = probedPath ?? selectedPath
+        full?.probe(now: now)
+        pump(now: now)
+    }
+
     // MARK: Restart
 
     /// Begins a restart (RFC 8445 §9) with new credentials of ours, to be signalled. DTLS, SRTP and media stay as they are,

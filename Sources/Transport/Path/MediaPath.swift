@@ -30,6 +30,8 @@ package struct MediaPath: ~Copyable {
         case selected(NetworkPath)
         /// The outstanding restart has its pair: the credentials of before are retired.
         case restarted
+        /// A check sent since `probe` was answered: on the pair that was selected then, or on another one. Client only.
+        case answered(isSamePair: Bool)
         /// The selected pair's local address is gone; `selected` follows where another pair takes over. Client only.
         case selectedPathLost
         /// A candidate of ours to be signalled: a STUN server has told us of it. Client only.
@@ -76,7 +78,6 @@ package struct MediaPath: ~Copyable {
     var payloadTypes: [UInt8] = []
     /// What the first description said, and a restart's must repeat.
     var identity: RemoteIdentity?
-    private let silenceLimit: Nanoseconds
     /// Where flights go while no pair is selected.
     var flightPaths: [NetworkPath] = []
     /// Where the flight that waits for its answer has gone.
@@ -101,8 +102,10 @@ package struct MediaPath: ~Copyable {
 
     /// What the path can tell of itself, for the policy.
     package internal(set) var evidence = PathEvidence()
-    /// When SRTP or SRTCP last authenticated. Checks do not count: where only they come through, nobody is heard.
-    package internal(set) var lastHeardAt: Instant?
+    /// The pair that was selected as probing began.
+    var probedPath: NetworkPath?
+    /// The selected pair was lost, and none was there to take over: the next one is an answered check's.
+    var awaitsPair = false
     /// What came and went, and what was dropped.
     package internal(set) var statistics = MediaPathStatistics()
 
@@ -120,7 +123,6 @@ package struct MediaPath: ~Copyable {
         self.certificate = certificate
         self.options = options
         self.localSSRC = localSSRC
-        silenceLimit = limits.recoveryWindow.nanoseconds
         madeAt = .never
     }
 
@@ -146,7 +148,6 @@ package struct MediaPath: ~Copyable {
         remoteUfrag = remote.credentials.ufrag
         payloadTypes = remote.payloadTypes
         identity = RemoteIdentity(remote, towardsPassive: true)
-        silenceLimit = limits.recoveryWindow.nanoseconds
         madeAt = now
         try startHandshake(as: .server, with: remote.fingerprints, now: now)
     }
@@ -209,9 +210,6 @@ package struct MediaPath: ~Copyable {
         guard !isClosed else { return .never }
         var deadline = min(full?.nextDeadline ?? .never, lite?.nextDeadline ?? .never)
         deadline = min(deadline, handshakeDeadline, gathering.nextDeadline)
-        if evidence.firstMediaAt != nil, !evidence.isLost, let lastHeardAt {
-            deadline = min(deadline, lastHeardAt + silenceLimit)
-        }
         return deadline
     }
 
@@ -221,7 +219,6 @@ package struct MediaPath: ~Copyable {
         lite?.handleTimeout(now: now)
         dtls?.handleTimeout(now: now)
         gathering.handleTimeout(now: now)
-        if evidence.firstMediaAt != nil, let lastHeardAt, now - lastHeardAt >= silenceLimit { evidence.isLost = true }
         pump(now: now)
     }
 

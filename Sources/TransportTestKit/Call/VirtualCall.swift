@@ -29,20 +29,20 @@ package final class VirtualCall {
     package init(
         seed: UInt64, wanted: CallTransport = .auto, up: LinkModel = LinkModel(delay: .milliseconds(25)),
         down: LinkModel = LinkModel(delay: .milliseconds(25)), line: LinkModel = LinkModel(delay: .milliseconds(25)),
-        stunServers: [STUNServer] = [], handshake: HandshakeOptions = HandshakeOptions(),
-        answering: HandshakeOptions = HandshakeOptions()
+        nat: VirtualNAT? = nil, stunServers: [STUNServer] = [], recovery: RecoveryPolicy = .continueOnWebSocket,
+        handshake: HandshakeOptions = HandshakeOptions(), answering: HandshakeOptions = HandshakeOptions()
     ) throws {
         simulator = Simulator(seed: seed)
         network = VirtualNetwork(simulator: simulator)
         client = try ClientHost(
-            wanted: wanted, stunServers: stunServers, handshake: handshake,
+            wanted: wanted, stunServers: stunServers, recovery: recovery, handshake: handshake,
             randomness: simulator.randomness(for: "client"))
         server = try ServerHost(handshake: answering, randomness: simulator.randomness(for: "server"))
         let clientID = network.addHost(client)
         client.hostID = clientID
         let serverID = network.addHost(server)
         server.hostID = serverID
-        network.addInterface("client", of: clientID, ip: Self.clientIP, up: up, down: down)
+        network.addInterface("client", of: clientID, ip: Self.clientIP, up: up, down: down, nat: nat)
         network.addInterface("server", of: serverID, ip: Self.serverAddress.ip)
         network.perform(on: clientID, at: .zero) { [client] now in client.call.start(now: now) }
         client.line = network.openLine(from: clientID, to: serverID, up: line, down: line)
@@ -126,14 +126,15 @@ package final class ClientHost: CallHost, VirtualHost {
 
     /// A client that wants `wanted`.
     package init(
-        wanted: CallTransport, stunServers: [STUNServer] = [], handshake: HandshakeOptions = HandshakeOptions(),
-        randomness: Randomness
+        wanted: CallTransport, stunServers: [STUNServer] = [], recovery: RecoveryPolicy = .continueOnWebSocket,
+        handshake: HandshakeOptions = HandshakeOptions(), randomness: Randomness
     ) throws {
         var randomness = randomness
         var configuration = ClientCallConfiguration(
             url: try CallLineURL("ws://127.0.0.1/call"), key: nil, callID: "call_1")
         configuration.wanted = wanted
         configuration.stunServers = stunServers
+        configuration.recovery = recovery
         configuration.handshake = handshake
         let ssrc = SSRC.random(using: &randomness)
         let capture = PCMRing(minimumCapacity: 96_000)
@@ -244,7 +245,7 @@ package final class ServerHost: CallHost, VirtualHost {
                 activeAt = now
                 speak()
             case .ended(let outcome): self.outcome = outcome
-            case .stateChanged, .transportChanged, .message, .ufragsChanged: break
+            case .stateChanged, .transportChanged, .recoveringChanged, .message, .ufragsChanged: break
             }
         }
         while var packet = pool.take() {

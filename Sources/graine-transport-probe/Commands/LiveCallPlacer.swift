@@ -106,6 +106,7 @@ struct LiveCallPlacer: CallPlacing {
             case .transportChanged(let kind, let fallback):
                 tell(.transport(kind.rawValue, reason: fallback?.reason.wire))
             case .ended: speech?.cancel()
+            case .recoveringChanged(let isOn): tell(.state(isOn ? "recovering" : TransportState.active.rawValue))
             case .message: break
             }
         }

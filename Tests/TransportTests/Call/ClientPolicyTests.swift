@@ -205,6 +205,9 @@ import Transport
         var goesOn = activeOnWebRTC()
         goesOn.lineHeardAt = at(20_000)
         goesOn.pathChanged(lost, now: at(20_000))
+        #expect(goesOn.transport == .webrtc, "consent alone decides nothing: the window does")
+        goesOn.lineHeardAt = at(18_000)
+        goesOn.recoveryWindowEnded(now: at(20_000))
         #expect(goesOn.callState == .active)
         #expect(goesOn.transport == .websocket)
         #expect(goesOn.fallback?.reason == .recoveryFailed)
@@ -214,10 +217,15 @@ import Transport
             })
         var ends = activeOnWebRTC(recovery: .endCall)
         ends.lineHeardAt = at(20_000)
-        ends.pathChanged(lost, now: at(20_000))
+        ends.recoveryWindowEnded(now: at(20_000))
         #expect(ends.callState == .ended)
         #expect(ends.ending?.transport == .webrtc)
         #expect(ends.ending?.fallback == nil)
+        // A line that has said nothing for 2 s carries nothing either.
+        var silent = activeOnWebRTC()
+        silent.lineHeardAt = at(17_999)
+        silent.recoveryWindowEnded(now: at(20_000))
+        #expect(silent.callState == .ended)
     }
 
     @Test("The line lost: a call on WebRTC lives on for 30 s, one on the WebSocket ends, one that connects fails")

@@ -17,7 +17,7 @@ import TransportTestKit
                 switch event {
                 case .upgradeRequested: server.call.accept(now: .zero)
                 case .helloReceived: server.call.welcome(session: "s", now: .zero)
-                case .ended, .stateChanged, .transportChanged, .message, .ufragsChanged: break
+                case .ended, .stateChanged, .transportChanged, .recoveringChanged, .message, .ufragsChanged: break
                 }
             }
             client.receive(server.call.lineOutput(atMost: 65_536))

@@ -20,7 +20,7 @@ func placeCall(url: String, key: String?, caFile: String) async throws -> CallOu
             }
             session.end()
         case .transportChanged(.websocket, let fallback?): print("fell back:", fallback.reason, fallback.detail)
-        case .stateChanged, .transportChanged, .message, .ended: break
+        case .stateChanged, .transportChanged, .recoveringChanged, .message, .ended: break
         }
     }
     return await session.outcome()

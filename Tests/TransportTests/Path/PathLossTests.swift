@@ -25,24 +25,6 @@ import Testing
         #expect(pair.client.evidence.isLost)
     }
 
-    @Test("A path that answers checks and brings no media for 10 s is lost")
-    func checksOnly() throws {
-        let pair = try PathPair()
-        pair.run(until: .zero + .seconds(1))
-        pair.startSpeaking()
-        pair.run(until: .zero + .seconds(2))
-        #expect(!pair.heard.isEmpty)
-        pair.client.mediaDecoded(now: pair.now)
-        // SRTP and SRTCP begin with 128…191.
-        pair.swallows = { bytes in (128...191).contains(bytes[0]) }
-        let answers = pair.client.iceCounters.responsesReceived
-        pair.run(until: .zero + .milliseconds(11_900))
-        #expect(!pair.client.evidence.isLost)
-        #expect(pair.client.iceCounters.responsesReceived > answers)
-        pair.run(until: .zero + .milliseconds(12_100))
-        #expect(pair.client.evidence.isLost)
-    }
-
     @Test("Nothing is played under provisional keys: what comes before the server's Finished waits for it")
     func provisionalKeys() throws {
         let pair = try PathPair()

@@ -1,0 +1,173 @@
+package import ICELite
+
+// The course of an outage: when it is repaired, what is due in it, and its end.
+
+extension PathRecovery {
+    /// When `handleTimeout` wants to be called.
+    package var nextDeadline: Instant {
+        guard !isStopped else { return .never }
+        guard let current else {
+            var deadline = liveness.suspectAt
+            if !liveness.knowsPeer, isController { deadline = min(deadline, max(quietCheckAt, quietSince)) }
+            if let bridgeEnd { deadline = min(deadline, bridgeEnd) }
+            return deadline
+        }
+        var deadline = Instant.never
+        if let steadySince = current.steadySince {
+            deadline = liveness.suspectAt
+            if !isPeerBridgeOn, isRepaired { deadline = min(deadline, steadySince + Self.steadyFor) }
+        }
+        if let bridgeEnd { deadline = min(deadline, bridgeEnd) }
+        if isRepaired {
+            if isPeerBridgeOn, let answeredAt = current.answeredAt {
+                deadline = min(deadline, answeredAt + Self.answerHolds)
+            }
+        } else if !current.isWindowOver {
+            deadline = min(deadline, windowEnd(of: current))
+            if !isRecovering { deadline = min(deadline, current.brokenAt + Self.announceAfter) }
+            if !current.hasFreshSockets, isController { deadline = min(deadline, freshSocketsAt(current)) }
+        }
+        return min(deadline, current.probeAt)
+    }
+
+    /// Brings everything up to `now` after an input.
+    mutating func settle(now: Instant) {
+        revokeAnswer(now: now)
+        if current != nil {
+            if isRepaired { repaired(now: now) } else { broken(now: now) }
+        }
+        probeIfDue(now: now)
+        if let bridgeEnd, now >= bridgeEnd {
+            bridgeSince = nil
+            effects.append(.askBridge(false))
+        }
+        measureBridge(now: now)
+        if let current, isRepaired, !isPeerBridgeOn, let steadySince = current.steadySince,
+            now - steadySince >= Self.steadyFor
+        {
+            finish(outcome(of: current), now: now)
+        }
+    }
+
+    /// Audio comes on the path, and the other end hears us as far as it can be known.
+    var isRepaired: Bool {
+        guard let current, current.steadySince != nil else { return false }
+        return !(isPeerBridgeOn && isController || current.isOneWay) || current.answeredAt != nil
+    }
+
+    /// When our own bridge is to end; nil while it is needed, or not there.
+    private var bridgeEnd: Instant? {
+        guard let bridgeSince else { return nil }
+        let earliest = bridgeSince + Self.shortestBridge
+        guard let current else { return earliest }
+        return current.steadySince.map { max(earliest, $0 + Self.steadyFor) }
+    }
+
+    private func windowEnd(of current: Current) -> Instant { current.brokenAt + max(0, window - current.used) }
+
+    private func freshSocketsAt(_ current: Current) -> Instant {
+        current.brokenAt + Nanoseconds(Self.urgentProbes) * Self.urgentProbeInterval
+    }
+
+    private var quietSince: Instant { liveness.lastHeardAt + Self.quietCheckInterval }
+
+    func isQuietCheckDue(now: Instant) -> Bool {
+        isController && !liveness.knowsPeer && now >= max(quietCheckAt, quietSince)
+    }
+
+    /// The other end was reached and still does not hear us: the answer did not mean what it seemed to.
+    private mutating func revokeAnswer(now: Instant) {
+        guard isController, isPeerBridgeOn, let answeredAt = current?.answeredAt, now - answeredAt >= Self.answerHolds
+        else { return }
+        current?.answeredAt = nil
+        current?.probes = 0
+        current?.probeAt = now
+    }
+
+    private mutating func repaired(now: Instant) {
+        guard let current, let last = figures.outages.indices.last else { return }
+        if figures.outages[last].repair == nil {
+            let at = max(current.steadySince ?? now, current.answeredAt ?? current.brokenAt)
+            figures.outages[last].repair = Duration(nanoseconds: current.used + max(0, at - current.brokenAt))
+        }
+        self.current?.isWindowOver = false
+        setRecovering(false)
+    }
+
+    private mutating func broken(now: Instant) {
+        guard let current else { return }
+        if let last = figures.outages.indices.last { figures.outages[last].repair = nil }
+        if current.isCertain || now - current.brokenAt >= Self.announceAfter { setRecovering(true) }
+        if isController, !current.hasFreshSockets, now >= freshSocketsAt(current) {
+            self.current?.hasFreshSockets = true
+            if current.answeredAt == nil { effects.append(.openFreshSockets) }
+        }
+        if !current.isWindowOver, now >= windowEnd(of: current) {
+            self.current?.isWindowOver = true
+            effects.append(.windowEnded)
+        }
+    }
+
+    private mutating func setRecovering(_ isOn: Bool) {
+        guard isOn != isRecovering else { return }
+        isRecovering = isOn
+        figures.isRecovering = isOn
+        effects.append(.recoveringChanged(isOn))
+    }
+
+    private mutating func probeIfDue(now: Instant) {
+        guard let current, now >= current.probeAt else { return }
+        // What is reached, or heard while nobody complains, needs no more checks.
+        guard !isRepaired, !current.isWindowOver else {
+            self.current?.probeAt = .never
+            return
+        }
+        effects.append(.probe)
+        let later = current.probes - Self.urgentProbes
+        var interval = Self.urgentProbeInterval
+        if later >= 0 { interval = min(Self.probeInterval << Nanoseconds(min(later, 8)), Self.probeIntervalCap) }
+        // The path answers, and what is missing is audio: it may be on its way.
+        if current.answeredAt != nil { interval = Self.probeIntervalCap }
+        self.current?.probes += 1
+        self.current?.probeAt = now + interval
+    }
+
+    private func outcome(of current: Current) -> OutageOutcome {
+        guard let last = figures.outages.last else { return .recovered }
+        let isShort = (last.repair ?? .zero) < Duration(nanoseconds: Self.falseAlarmWithin)
+        let isUnrepaired = last.mechanism == .none || last.mechanism == .samePair
+        return isShort && isUnrepaired && !current.isCertain && last.relapses == 0 ? .falseAlarm : .recovered
+    }
+
+    mutating func finish(_ outcome: OutageOutcome, now: Instant) {
+        guard let current, let last = figures.outages.indices.last else { return }
+        let repairedAt = isRepaired ? max(current.steadySince ?? now, current.answeredAt ?? current.brokenAt) : now
+        lastEnd = (now, current.used + max(0, repairedAt - current.brokenAt))
+        if !isRepaired { noteSilence(now: now) }
+        figures.outages[last].outcome = outcome
+        if outcome == .falseAlarm {
+            figures.falseAlarms += 1
+            liveness.noteFalseAlarm(now: now)
+        }
+        self.current = nil
+        setRecovering(false)
+        effects.append(.finished)
+    }
+
+    /// What ends without audio was as long as the silence since the last of it.
+    private mutating func noteSilence(now: Instant) {
+        guard let last = figures.outages.indices.last else { return }
+        figures.outages[last].gap = max(figures.outages[last].gap, Duration(nanoseconds: now - lastAudioAt))
+    }
+
+    mutating func measureBridge(now: Instant) {
+        switch (bridgingSince, isBridging) {
+        case (nil, true): bridgingSince = now
+        case (.some(let since), false):
+            bridgingSince = nil
+            bridgeEndedAt = now
+            figures.bridged += Duration(nanoseconds: now - since)
+        case (nil, false), (.some, true): break
+        }
+    }
+}

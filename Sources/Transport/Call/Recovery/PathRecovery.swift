@@ -1,0 +1,315 @@
+package import ICELite
+
+/// Watches the media path of an active call, and while it is broken says what is to be done: ask for the bridge, check,
+/// open fresh sockets, give up when the window is over. Both ends have one; only the client checks and decides.
+///
+/// A value with no I/O. It is told what came on the path and what the other end asks for; `Carriages` carries its effects
+/// out. An outage runs from its suspicion until audio has come on the path for 500 ms and the other end hears us, too. The
+/// window counts the time in which the path is broken: what is repaired for less than 5 s goes on with what is left of it.
+package struct PathRecovery: Sendable {
+    /// What is to be done, in order.
+    package enum Effect: Sendable, Equatable {
+        /// An outage begins, or goes on within 5 s of its end: its figures are taken from here.
+        case began
+        /// Tell the other end whether we want its audio on the line.
+        case askBridge(Bool)
+        /// Check the selected pair and the others that may stand in for it. Client only.
+        case probe
+        /// Check the selected pair: its peer may be silent without saying so. Client only.
+        case check
+        /// The pairs there are do not answer: try new ports. Client only.
+        case openFreshSockets
+        /// The call is recovering, or is not any more.
+        case recoveringChanged(Bool)
+        /// The path did not come back in its window.
+        case windowEnded
+        /// The outage is over.
+        case finished
+    }
+
+    /// From the suspicion to the state *recovering*, but for events of the network, which are certain.
+    package static let announceAfter = Nanoseconds.seconds(1)
+    /// Audio on the path for this long ends an outage, and the bridge.
+    package static let steadyFor = Nanoseconds.milliseconds(500)
+    /// The shortest bridge.
+    package static let shortestBridge = Nanoseconds.seconds(2)
+    /// Outages this short apart are one.
+    package static let sameOutageWithin = Nanoseconds.seconds(5)
+    /// A path that comes back by itself within this was only quiet.
+    package static let falseAlarmWithin = Nanoseconds.seconds(1)
+    /// Rounds of checks 50 ms apart before they become fewer.
+    package static let urgentProbes = 10
+    package static let urgentProbeInterval = Nanoseconds.milliseconds(50)
+    /// The interval after them, doubling to the cap.
+    package static let probeInterval = Nanoseconds.milliseconds(100)
+    package static let probeIntervalCap = Nanoseconds.milliseconds(500)
+    /// An answered check says that the peer can be reached; if it still wants the bridge this much later, it cannot.
+    package static let answerHolds = Nanoseconds.seconds(3)
+    /// How often a peer is checked that may be silent without saying so.
+    package static let quietCheckInterval = Nanoseconds.seconds(1)
+    /// Reports in a row that show none of our packets arriving.
+    package static let standstillReports = 3
+
+    /// The outage that lasts.
+    struct Current: Sendable {
+        /// When the path broke, or broke again.
+        var brokenAt: Instant
+        /// What is used up of the window by earlier parts of the same outage.
+        var used: Nanoseconds
+        /// Since when audio comes on the path without a pause; nil while it does not.
+        var steadySince: Instant?
+        /// When a check sent for this outage was answered.
+        var answeredAt: Instant?
+        /// The other end asked for the bridge because of it.
+        var isPeers: Bool
+        /// Reports show that nothing of ours arrives.
+        var isOneWay: Bool
+        var probes = 0
+        var probeAt = Instant.never
+        var hasFreshSockets = false
+        var isWindowOver = false
+        /// It is known for certain that the path is gone: no false alarm.
+        var isCertain: Bool
+    }
+
+    let isController: Bool
+    let window: Nanoseconds
+    let activeAt: Instant
+    var liveness: PathLiveness
+    var current: Current?
+    var lastEnd: (at: Instant, used: Nanoseconds)?
+    var bridgeSince: Instant?
+    var bridgingSince: Instant?
+    var lastAudioAt: Instant
+    var quietCheckAt: Instant
+    var effects: [Effect] = []
+    var isStopped = false
+    /// When audio last stopped going on both carriages.
+    package internal(set) var bridgeEndedAt: Instant?
+
+    /// The other end wants our audio on the line.
+    package private(set) var isPeerBridgeOn = false
+    /// The call shows itself as recovering.
+    package internal(set) var isRecovering = false
+    /// What was counted; `outages` holds the one that lasts, too.
+    package internal(set) var figures = RecoverySnapshot()
+
+    /// - Parameters:
+    ///   - isController: this end is the client, which checks and decides.
+    ///   - peerInterval: the peer's `liveness_ms`; nil when it named none.
+    ///   - window: how long the path may be broken.
+    ///   - now: the call is active on the media path from now on.
+    package init(isController: Bool, peerInterval: Nanoseconds?, window: Nanoseconds, now: Instant) {
+        self.isController = isController
+        self.window = window
+        activeAt = now
+        liveness = PathLiveness(peerInterval: peerInterval, now: now)
+        lastAudioAt = now
+        quietCheckAt = now + Self.quietCheckInterval
+    }
+
+    // MARK: What it knows
+
+    /// This end has asked for the other's audio on the line.
+    package var isBridgeAsked: Bool { bridgeSince != nil }
+    /// Audio goes, and is taken, on both carriages.
+    package var isBridging: Bool { isBridgeAsked || isPeerBridgeOn }
+    /// An outage lasts.
+    package var hasOutage: Bool { current != nil }
+    /// The path does not carry the call now.
+    package var isBroken: Bool { current != nil && !isRepaired }
+    /// The path does not carry the call, and its window is over.
+    package var isWindowOver: Bool { current?.isWindowOver ?? false }
+    /// The peer named the longest silence it leaves: checks say nothing of its audio then.
+    package var knowsPeer: Bool { liveness.knowsPeer }
+
+    /// The next effect; nil when there is none.
+    package mutating func pollEffect() -> Effect? { effects.isEmpty ? nil : effects.removeFirst() }
+
+    // MARK: Inputs
+
+    /// Media or a report authenticated on the path (from a peer that is silent without saying so: a check, too).
+    package mutating func heard(now: Instant) {
+        guard !isStopped else { return }
+        let isLate = now >= liveness.suspectAt
+        liveness.heard(now: now)
+        guard current != nil else { return }
+        if isLate || current?.steadySince == nil { current?.steadySince = now }
+        settle(now: now)
+    }
+
+    /// A new audio packet came, on whatever carriage.
+    package mutating func audioHeard(now: Instant) {
+        guard !isStopped else { return }
+        if current != nil, let last = figures.outages.indices.last {
+            figures.outages[last].gap = max(figures.outages[last].gap, Duration(nanoseconds: now - lastAudioAt))
+        }
+        lastAudioAt = max(lastAudioAt, now)
+    }
+
+    /// A check that was sent for this outage was answered, on the pair selected from now on.
+    package mutating func answered(isSamePair: Bool, now: Instant) {
+        guard !isStopped else { return }
+        guard current != nil else { return }
+        if current?.answeredAt == nil { current?.answeredAt = now }
+        note(isSamePair ? .samePair : .otherPair)
+        settle(now: now)
+    }
+
+    /// An ICE restart has found its pair.
+    package mutating func restarted(now: Instant) {
+        guard !isStopped else { return }
+        guard current != nil else { return }
+        current?.answeredAt = now
+        note(.restart)
+        settle(now: now)
+    }
+
+    /// Something other than silence says that the path is broken.
+    package mutating func suspect(_ cause: OutageCause, now: Instant) {
+        guard !isStopped else { return }
+        let isCertain = cause == .networkChange || cause == .sendRefused
+        if current == nil {
+            begin(cause, now: now)
+        } else if isCertain {
+            // What came back came back on a pair that is gone.
+            current?.steadySince = nil
+            current?.answeredAt = nil
+            askBridge(now: now)
+            probeAnew(now: now)
+        }
+        if isCertain { current?.isCertain = true }
+        settle(now: now)
+    }
+
+    /// The other end's `bridge`: whether it wants our audio on the line.
+    package mutating func peerBridge(_ isOn: Bool, now: Instant) {
+        guard isOn != isPeerBridgeOn, !isStopped else { return }
+        isPeerBridgeOn = isOn
+        if isOn {
+            if current == nil { begin(.peer, now: now) }
+            if current?.isPeers == false {
+                // It does not hear us: an answer of before says nothing of now.
+                current?.isPeers = true
+                current?.answeredAt = nil
+                probeAnew(now: now)
+            }
+        }
+        settle(now: now)
+    }
+
+    /// The other end's report on our stream: how many in a row show no packet arriving.
+    package mutating func reported(standstills: Int, now: Instant) {
+        guard !isStopped else { return }
+        if standstills == 0 {
+            current?.isOneWay = false
+        } else if standstills >= Self.standstillReports, current == nil {
+            begin(.oneWay, now: now)
+        }
+        settle(now: now)
+    }
+
+    /// This process did not run for a while, and has heard nothing for that reason.
+    package mutating func stalled(now: Instant) {
+        guard !isStopped else { return }
+        liveness.forgive(now: now)
+        lastAudioAt = max(lastAudioAt, now)
+        guard current == nil else { return }
+        begin(.stall, now: now)
+        settle(now: now)
+    }
+
+    /// Does what is due.
+    package mutating func handleTimeout(now: Instant) {
+        guard !isStopped else { return }
+        if current == nil {
+            if now >= liveness.suspectAt {
+                begin(.silence, now: now)
+            } else if isQuietCheckDue(now: now) {
+                effects.append(.check)
+                quietCheckAt = now + Self.quietCheckInterval
+            }
+        } else if current?.steadySince != nil, now >= liveness.suspectAt {
+            current?.steadySince = nil
+            askBridge(now: now)
+            probeAnew(now: now)
+        }
+        settle(now: now)
+    }
+
+    /// Another pair has taken over.
+    package mutating func moved() {
+        guard current != nil else { return }
+        note(.otherPair)
+    }
+
+    /// What an outage cost, as far as others count it.
+    package mutating func account(framesLost: Int, checksSent: Int) {
+        guard let last = figures.outages.indices.last else { return }
+        figures.outages[last].framesLost += framesLost
+        figures.outages[last].checksSent += checksSent
+    }
+
+    /// A copy of the figures with the threshold in force.
+    package func snapshot(now: Instant) -> RecoverySnapshot {
+        var snapshot = figures
+        snapshot.suspicionThreshold = Duration(nanoseconds: liveness.threshold(now: now))
+        if let bridgingSince { snapshot.bridged += Duration(nanoseconds: now - bridgingSince) }
+        return snapshot
+    }
+
+    /// The call ends, or the line carries it from now on: what becomes of an outage that lasts.
+    package mutating func stop(_ outcome: OutageOutcome, now: Instant) {
+        guard !isStopped else { return }
+        if current != nil { finish(outcome, now: now) }
+        bridgeSince = nil
+        isPeerBridgeOn = false
+        measureBridge(now: now)
+        isStopped = true
+    }
+
+    // MARK: - Inside
+
+    private mutating func begin(_ cause: OutageCause, now: Instant) {
+        var current = Current(
+            brokenAt: now, used: 0, isPeers: cause == .peer, isOneWay: cause == .oneWay, isCertain: false)
+        if let lastEnd, now - lastEnd.at < Self.sameOutageWithin, let last = figures.outages.indices.last {
+            current.used = lastEnd.used
+            figures.outages[last].relapses += 1
+            figures.outages[last].outcome = .ongoing
+        } else {
+            if figures.outages.count == RecoverySnapshot.keptOutages { figures.outages.removeFirst() }
+            figures.outages.append(
+                Outage(
+                    cause: cause, at: Duration(nanoseconds: now - activeAt),
+                    detection: Duration(nanoseconds: max(0, now - liveness.lastHeardAt))))
+            figures.outageCount += 1
+        }
+        // Where only the other end, or our reports, complain, audio still comes.
+        if cause == .peer || cause == .oneWay { current.steadySince = now }
+        self.current = current
+        effects.append(.began)
+        if cause != .peer { askBridge(now: now) }
+        probeAnew(now: now)
+    }
+
+    private mutating func askBridge(now: Instant) {
+        guard bridgeSince == nil else { return }
+        bridgeSince = now
+        figures.bridges += 1
+        effects.append(.askBridge(true))
+    }
+
+    private mutating func probeAnew(now: Instant) {
+        guard isController else { return }
+        current?.probes = 0
+        current?.probeAt = now
+    }
+
+    private mutating func note(_ mechanism: RepairMechanism) {
+        guard let last = figures.outages.indices.last, figures.outages[last].mechanism != .restart else { return }
+        // The same pair answering after another was found is that other one.
+        if mechanism == .samePair, figures.outages[last].mechanism == .otherPair { return }
+        figures.outages[last].mechanism = mechanism
+    }
+}

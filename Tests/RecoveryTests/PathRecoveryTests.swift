@@ -1,0 +1,303 @@
+import ICELite
+import Testing
+import Transport
+
+@Suite("Recovery of the path") struct PathRecoveryTests {
+    typealias Effect = PathRecovery.Effect
+
+    private func at(_ milliseconds: Int64) -> Instant { Instant.zero + .milliseconds(milliseconds) }
+
+    /// A recovery that has heard a packet every 20 ms until `milliseconds`.
+    private func calm(
+        until milliseconds: Int64 = 2_000, isController: Bool = true, peer: Nanoseconds? = .milliseconds(100)
+    ) -> PathRecovery {
+        var recovery = PathRecovery(
+            isController: isController, peerInterval: peer, window: .seconds(10), now: .zero)
+        hear(&recovery, from: 0, to: milliseconds)
+        return recovery
+    }
+
+    private func hear(_ recovery: inout PathRecovery, from: Int64, to: Int64) {
+        for time in stride(from: from, through: to, by: 20) {
+            run(&recovery, to: time - 1)
+            recovery.heard(now: at(time))
+            recovery.audioHeard(now: at(time))
+        }
+    }
+
+    /// Lets time pass up to `milliseconds`, each deadline at its instant.
+    private func run(_ recovery: inout PathRecovery, to milliseconds: Int64) {
+        while recovery.nextDeadline <= at(milliseconds) {
+            let deadline = recovery.nextDeadline
+            recovery.handleTimeout(now: deadline)
+            #expect(recovery.nextDeadline > deadline, "the deadline must lie ahead")
+            guard recovery.nextDeadline > deadline else { return }
+        }
+    }
+
+    private func effects(_ recovery: inout PathRecovery) -> [Effect] {
+        var effects: [Effect] = []
+        while let effect = recovery.pollEffect() { effects.append(effect) }
+        return effects
+    }
+
+    @Test("350 ms of silence towards a peer that leaves none of 100: the bridge is asked for and checks begin")
+    func suspicion() {
+        var recovery = calm()
+        #expect(recovery.nextDeadline == at(2_350))
+        run(&recovery, to: 2_349)
+        #expect(effects(&recovery).isEmpty && !recovery.isBridging)
+        run(&recovery, to: 2_350)
+        #expect(effects(&recovery) == [.began, .askBridge(true), .probe])
+        #expect(recovery.isBridgeAsked && recovery.isBroken && !recovery.isRecovering)
+        #expect(recovery.figures.outages.last?.cause == .silence)
+        #expect(recovery.figures.outages.last?.detection == .milliseconds(350))
+    }
+
+    @Test("Eleven rounds of checks 50 ms apart, then 100, 200, 400 and every 500 ms; fresh sockets after half a second")
+    func probes() {
+        var recovery = calm()
+        var times: [Int64] = []
+        var freshAt: Int64?
+        while recovery.nextDeadline <= at(5_350) {
+            let now = recovery.nextDeadline
+            recovery.handleTimeout(now: now)
+            for effect in effects(&recovery) {
+                let since = (now - at(2_350)) / 1_000_000
+                if effect == .probe { times.append(since) }
+                if effect == .openFreshSockets { freshAt = since }
+            }
+        }
+        #expect(times.prefix(11) == [0, 50, 100, 150, 200, 250, 300, 350, 400, 450, 500])
+        #expect(times.dropFirst(11) == [600, 800, 1_200, 1_700, 2_200, 2_700])
+        #expect(freshAt == 500)
+    }
+
+    @Test("The server asks for the bridge, and never checks")
+    func server() {
+        var recovery = calm(isController: false)
+        run(&recovery, to: 12_349)
+        #expect(effects(&recovery) == [.began, .askBridge(true), .recoveringChanged(true)])
+        run(&recovery, to: 12_350)
+        #expect(effects(&recovery) == [.windowEnded])
+        #expect(recovery.isWindowOver)
+    }
+
+    @Test("Recovering from a second on, the window 10 s after the suspicion, to the microsecond")
+    func window() {
+        var recovery = calm()
+        run(&recovery, to: 3_349)
+        #expect(!recovery.isRecovering)
+        run(&recovery, to: 3_350)
+        #expect(recovery.isRecovering)
+        _ = effects(&recovery)
+        while recovery.nextDeadline < at(12_350) { recovery.handleTimeout(now: recovery.nextDeadline) }
+        #expect(!effects(&recovery).contains(.windowEnded))
+        #expect(recovery.nextDeadline == at(12_350))
+        recovery.handleTimeout(now: at(12_350))
+        #expect(effects(&recovery).contains(.windowEnded))
+        recovery.stop(.carriedOn, now: at(12_350))
+        #expect(recovery.figures.outages.last?.outcome == .carriedOn)
+        #expect(recovery.figures.outages.last?.gap == .milliseconds(10_350))
+        #expect(effects(&recovery) == [.recoveringChanged(false), .finished])
+        #expect(recovery.nextDeadline == .never && !recovery.isBridging)
+    }
+
+    @Test("What comes back by itself within a second is a false alarm: the threshold doubles, the bridge lasts 2 s")
+    func falseAlarm() {
+        var recovery = calm()
+        run(&recovery, to: 2_499)
+        _ = effects(&recovery)
+        hear(&recovery, from: 2_500, to: 3_000)
+        #expect(effects(&recovery).contains(.finished))
+        #expect(recovery.figures.outages.last?.outcome == .falseAlarm)
+        #expect(recovery.figures.outages.last?.repair == .milliseconds(150))
+        #expect(recovery.figures.outages.last?.mechanism == RepairMechanism.none)
+        #expect(recovery.figures.falseAlarms == 1)
+        #expect(recovery.isBridgeAsked)
+        hear(&recovery, from: 3_020, to: 4_340)
+        #expect(recovery.isBridgeAsked)
+        hear(&recovery, from: 4_360, to: 4_380)
+        #expect(!recovery.isBridgeAsked)
+        #expect(effects(&recovery) == [.askBridge(false)])
+        #expect(recovery.bridgeEndedAt == at(4_350))
+        #expect(recovery.nextDeadline == at(4_380 + 700))
+    }
+
+    @Test("An outage of 4 s that the same pair ends is recovered; the bridge is off 500 ms after the first audio")
+    func recovered() {
+        var recovery = calm()
+        run(&recovery, to: 6_000)
+        #expect(recovery.isRecovering)
+        recovery.answered(isSamePair: true, now: at(6_010))
+        #expect(recovery.isRecovering, "a check is not audio")
+        hear(&recovery, from: 6_020, to: 6_500)
+        #expect(!recovery.isRecovering && recovery.hasOutage && recovery.isBridgeAsked)
+        hear(&recovery, from: 6_520, to: 6_540)
+        #expect(!recovery.hasOutage && !recovery.isBridgeAsked)
+        let outage = recovery.figures.outages.last
+        #expect(outage?.outcome == .recovered && outage?.mechanism == .samePair)
+        #expect(outage?.repair == .milliseconds(3_670))
+        #expect(recovery.figures.falseAlarms == 0)
+    }
+
+    @Test("Another pair, then its own answers: the mechanism stays the other pair")
+    func otherPair() {
+        var recovery = calm()
+        run(&recovery, to: 2_400)
+        recovery.answered(isSamePair: false, now: at(2_450))
+        recovery.answered(isSamePair: true, now: at(2_460))
+        hear(&recovery, from: 2_480, to: 3_000)
+        #expect(recovery.figures.outages.last?.mechanism == .otherPair)
+        #expect(recovery.figures.outages.last?.outcome == .recovered)
+    }
+
+    @Test("A lost address is certain: recovering at once, on the bridge at once, checked anew within an outage")
+    func networkEvent() {
+        var recovery = calm()
+        recovery.suspect(.networkChange, now: at(2_010))
+        #expect(effects(&recovery) == [.began, .askBridge(true), .recoveringChanged(true), .probe])
+        recovery.answered(isSamePair: false, now: at(2_050))
+        hear(&recovery, from: 2_060, to: 2_100)
+        #expect(!recovery.isRecovering)
+        recovery.suspect(.networkChange, now: at(2_110))
+        #expect(recovery.isRecovering)
+        #expect(effects(&recovery).suffix(2) == [.recoveringChanged(true), .probe])
+        #expect(recovery.figures.outageCount == 1)
+    }
+
+    @Test("The other end does not hear us: its bridge makes us check and send on the line, not ask for one of our own")
+    func peersBridge() {
+        var recovery = calm()
+        recovery.peerBridge(true, now: at(2_010))
+        #expect(effects(&recovery) == [.began, .probe])
+        #expect(recovery.isBridging && !recovery.isBridgeAsked && recovery.isBroken)
+        hear(&recovery, from: 2_020, to: 2_080)
+        recovery.answered(isSamePair: true, now: at(2_090))
+        #expect(!recovery.isBroken)
+        hear(&recovery, from: 2_100, to: 4_000)
+        #expect(recovery.hasOutage, "the other end's bridge is still on")
+        recovery.peerBridge(false, now: at(4_010))
+        hear(&recovery, from: 4_020, to: 4_020)
+        #expect(!recovery.hasOutage && !recovery.isBridging)
+        #expect(recovery.figures.outages.last?.cause == .peer)
+    }
+
+    @Test(
+        "Answered checks do not help a peer that goes on asking: 3 s later the path is broken again, and the window ends"
+    )
+    func answeredInVain() {
+        var recovery = calm()
+        recovery.peerBridge(true, now: at(2_010))
+        var time: Int64 = 2_020
+        var isOver = false
+        while time < 13_000, !isOver {
+            hear(&recovery, from: time, to: time)
+            let effects = effects(&recovery)
+            if effects.contains(.probe) { recovery.answered(isSamePair: true, now: at(time)) }
+            isOver = effects.contains(.windowEnded)
+            time += 20
+        }
+        #expect(!isOver, "the answers held it up to here")
+        recovery.peerBridge(false, now: at(13_010))
+        hear(&recovery, from: 13_020, to: 13_020)
+        #expect(!recovery.hasOutage)
+    }
+
+    @Test("Two outages less than 5 s apart are one, and what the first used of the window is used")
+    func oneWindow() {
+        var recovery = calm()
+        run(&recovery, to: 8_000)
+        hear(&recovery, from: 8_000, to: 8_600)
+        #expect(!recovery.hasOutage)
+        _ = effects(&recovery)
+        // Suspected at 2,350, audio at 8,000: 5,650 ms used; 4,350 are left.
+        run(&recovery, to: 8_950)
+        #expect(recovery.hasOutage && recovery.figures.outageCount == 1)
+        #expect(recovery.figures.outages.last?.relapses == 1)
+        while recovery.nextDeadline < at(13_300) { recovery.handleTimeout(now: recovery.nextDeadline) }
+        #expect(!effects(&recovery).contains(.windowEnded))
+        recovery.handleTimeout(now: at(13_300))
+        #expect(effects(&recovery).contains(.windowEnded))
+    }
+
+    @Test("5 s apart they are two, each with its own window")
+    func twoWindows() {
+        var recovery = calm()
+        run(&recovery, to: 8_000)
+        hear(&recovery, from: 8_000, to: 13_500)
+        run(&recovery, to: 14_000)
+        #expect(recovery.figures.outageCount == 2)
+        #expect(recovery.figures.outages.last?.relapses == 0)
+    }
+
+    @Test("Three reports in a row that show nothing arriving: a one-way outage, until they move or a check is answered")
+    func oneWay() {
+        var recovery = calm()
+        recovery.reported(standstills: 2, now: at(2_005))
+        #expect(!recovery.hasOutage)
+        recovery.reported(standstills: 3, now: at(2_010))
+        #expect(effects(&recovery) == [.began, .askBridge(true), .probe])
+        hear(&recovery, from: 2_020, to: 4_000)
+        #expect(recovery.isBroken && recovery.isRecovering)
+        recovery.reported(standstills: 0, now: at(4_010))
+        #expect(!recovery.isBroken && !recovery.isRecovering)
+        hear(&recovery, from: 4_020, to: 4_020)
+        #expect(!recovery.hasOutage)
+        #expect(recovery.figures.outages.last?.cause == .oneWay)
+    }
+
+    @Test("A process that did not run for 4 s: one event, whose window begins when it runs again")
+    func stall() {
+        var recovery = calm()
+        recovery.stalled(now: at(6_000))
+        #expect(effects(&recovery) == [.began, .askBridge(true), .probe])
+        #expect(recovery.figures.outages.last?.cause == .stall)
+        hear(&recovery, from: 6_001, to: 6_600)
+        #expect(recovery.figures.outages.last?.outcome == .falseAlarm)
+        #expect(recovery.figures.outageCount == 1)
+    }
+
+    @Test(
+        "A peer that has not said how long it is silent: checked each second, suspected after 2.5 s without an answer")
+    func unknownPeer() {
+        var recovery = calm(peer: nil)
+        #expect(recovery.nextDeadline == at(3_000))
+        run(&recovery, to: 4_499)
+        #expect(effects(&recovery) == [.check, .check])
+        run(&recovery, to: 4_500)
+        #expect(effects(&recovery).first == .began)
+        var answering = calm(peer: nil)
+        for second in 3..<20 as Range<Int64> {
+            run(&answering, to: second * 1_000)
+            answering.heard(now: at(second * 1_000 + 50))
+        }
+        #expect(!answering.hasOutage)
+    }
+
+    @Test("Outages are kept to a number and all counted")
+    func bounded() {
+        var recovery = calm()
+        var time: Int64 = 2_000
+        for _ in 0..<40 {
+            recovery.suspect(.hint, now: at(time))
+            hear(&recovery, from: time, to: time + 6_000)
+            time += 6_020
+        }
+        #expect(recovery.figures.outageCount == 40)
+        #expect(recovery.figures.outages.count == RecoverySnapshot.keptOutages)
+    }
+
+    @Test("After the end nothing is due, and no input changes anything")
+    func stopped() {
+        var recovery = calm()
+        recovery.stop(.hungUp, now: at(2_010))
+        let figures = recovery.figures
+        recovery.suspect(.networkChange, now: at(2_020))
+        recovery.peerBridge(true, now: at(2_030))
+        recovery.reported(standstills: 9, now: at(2_040))
+        recovery.stalled(now: at(9_000))
+        recovery.handleTimeout(now: at(60_000))
+        #expect(effects(&recovery).isEmpty && recovery.figures == figures && recovery.nextDeadline == .never)
+    }
+}
