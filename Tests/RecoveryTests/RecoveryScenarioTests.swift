@@ -7,7 +7,11 @@ import TransportTestKit
 /// Whole calls whose path breaks, in virtual time: both ends' machines, the bridge and what becomes of the call.
 @Suite("Recovery in virtual time") struct RecoveryScenarioTests {
     /// What a link does to everything.
-    private static let dead = LinkModel(delay: .milliseconds(25), reachability: .drop)
+    private static let dead: LinkModel = {
+        var model = alive
+        model.reachability = .drop
+        return model
+    }()
     private static let alive = LinkModel(delay: .milliseconds(25))
 
     private func active(
@@ -44,10 +48,10 @@ import TransportTestKit
         let run = try active()
         setPath(run, up: false, down: false)
         self.run(run, to: 3_300)
-        #expect(!run.client.call.isBridgeAsked)
+        #expect(run.client.call.isBridgeAsked == false)
         self.run(run, to: 3_400)
         #expect(run.client.call.isBridgeAsked && run.server.call.isBridgeAsked)
-        #expect(!run.client.call.isRecovering)
+        #expect(run.client.call.isRecovering == false)
         self.run(run, to: 5_000)
         #expect(run.client.call.isRecovering && run.server.call.isRecovering)
         let before = concealed(run)
@@ -134,7 +138,7 @@ import TransportTestKit
         self.run(run, to: 6_900)
         let after = concealed(run)
         #expect(after.client - before.client <= 960 && after.server - before.server <= 960)
-        #expect(run.client.call.isRecovering, "the client repairs, whichever way it is")
+        #expect(run.client.call.isRecovering == true, "the client repairs, whichever way it is")
         setPath(run, up: true, down: true)
         self.run(run, to: 10_500)
         #expect(run.client.call.outages.map(\.outcome) == [.recovered])

@@ -45,7 +45,7 @@ extension PathRecovery {
         if let current, isRepaired, !isPeerBridgeOn, let steadySince = current.steadySince,
             now - steadySince >= Self.steadyFor
         {
-            finish(outcome(of: current), now: now)
+            finish(outcome(of: current, now: now), now: now)
         }
     }
 
@@ -132,8 +132,12 @@ extension PathRecovery {
         self.current?.probeAt = now + interval
     }
 
-    private func outcome(of current: Current) -> OutageOutcome {
+    private func outcome(of current: Current, now: Instant) -> OutageOutcome {
         guard let last = figures.outages.last else { return .recovered }
+        // The server only sees how long the client wanted the bridge.
+        if current.isPeers, !isController, now - current.brokenAt > Self.shortestBridge + Self.steadyFor {
+            return .recovered
+        }
         let isShort = (last.repair ?? .zero) < Duration(nanoseconds: Self.falseAlarmWithin)
         let isUnrepaired = last.mechanism == .none || last.mechanism == .samePair
         return isShort && isUnrepaired && !current.isCertain && last.relapses == 0 ? .falseAlarm : .recovered
