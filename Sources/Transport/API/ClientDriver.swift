@@ -165,12 +165,18 @@ final class ClientDriver: @unchecked Sendable {
         if call.offersMediaPath {
             watchNetwork(isLoopback: (settings.lineDetour?.target.ip ?? url.literal)?.unmapped.isLoopback == true)
         }
+        connectLine(now: now)
+        drain()
+    }
+
+    private func connectLine(now: Instant) {
+        let url = settings.call.url
         let stream = ByteStream.connect(
             host: settings.lineDetour?.relay.ip.description ?? url.host,
             port: settings.lineDetour?.relay.port ?? url.port,
             tls: tls.map { ByteStream.Security(context: $0, host: url.host) },
             from: settings.lineDetour == nil ? settings.origin : ByteStream.Origin(),
-            deadline: now + settings.call.limits.lineBudget.nanoseconds, loop: loop)
+            deadline: startedAt + settings.call.limits.lineBudget.nanoseconds, loop: loop)
         self.stream = stream
         stream.onEvent = { [unowned self] event in
             switch event {
@@ -183,7 +189,6 @@ final class ClientDriver: @unchecked Sendable {
             call.receiveLine(bytes, now: loop.now)
             drain()
         }
-        drain()
     }
 
     private func connected(_ timing: ByteStream.Timing) {
@@ -196,9 +201,8 @@ final class ClientDriver: @unchecked Sendable {
     }
 
     private func streamClosed(_ error: StreamError?) {
-        let opened = call.timings.upgraded != nil
         stream = nil
-        if let error, !opened {
+        if let error, call.timings.connected == nil {
             call.lineUnreachable("\(error)", now: loop.now)
         } else {
             call.lineEnded(now: loop.now)
@@ -261,6 +265,9 @@ final class ClientDriver: @unchecked Sendable {
             guard !shared.yield(.message(bytes)) else { return }
             isOverrun = true
             call.fail(CallMessage.messagesNotTaken, now: now)
+        case .lineWanted:
+            lineBytes.removeAll()
+            connectLine(now: now)
         case .resolve(let server): resolve(server, now: now)
         case .pathClosed: closeSockets(now: now)
         case .ended(let outcome):

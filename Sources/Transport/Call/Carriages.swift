@@ -174,6 +174,14 @@ struct Carriages: ~Copyable {
         }
     }
 
+    /// Nothing has come on the line.
+    var isLineUnanswered: Bool {
+        switch line {
+        case .some(let line): line.lastHeard == nil
+        case .none: false
+        }
+    }
+
     /// The line has said its last and written it, or there is none.
     var isLineFinished: Bool {
         switch line {

@@ -150,6 +150,7 @@ extension ClientCall {
         restarting = RestartInProgress(media: media, until: now + limits.recoveryWindow.nanoseconds)
         let offer = SessionDescription.makeOffer(describing(media))
         send(.restart(ControlMessage.Restart(ufrag: media.ufrag, sdp: offer)))
+        restartPlan.began(now: now, randomness: &randomness)
         return true
     }
 
@@ -162,15 +163,22 @@ extension ClientCall {
         else { return ignoredMessages += 1 }
     }
 
-    mutating func restartSucceeded() {
+    /// A restart that was wanted begins, unless the path is well by now.
+    mutating func beginPlannedRestart(now: Instant) {
+        guard carriages.recovery?.hasOutage == true, restart(now: now) else { return restartPlan.drop() }
+    }
+
+    mutating func restartSucceeded(now: Instant) {
         guard let restarting else { return }
         localMedia = restarting.media
         self.restarting = nil
+        restartPlan.ended(now: now)
     }
 
     mutating func abandonLateRestart(now: Instant) {
         guard let restarting, now >= restarting.until else { return }
         self.restarting = nil
+        restartPlan.ended(now: now)
         restartsAbandoned += 1
         carriages.path?.abandonRestart()
     }

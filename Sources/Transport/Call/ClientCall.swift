@@ -35,6 +35,8 @@ package struct ClientCall: ~Copyable {
         case transportChanged(TransportKind, TransportFallback?)
         /// An application's message: one JSON object, byte for byte.
         case message([UInt8])
+        /// The line closed before anything was answered: one more byte stream to the server is wanted.
+        case lineWanted
         /// The addresses of this server are wanted: answer with `serverResolved`.
         case resolve(STUNServer)
         /// The path is broken and being repaired, or is not any more. The call is active all the while.
@@ -60,6 +62,7 @@ package struct ClientCall: ~Copyable {
     /// The ClientHello that goes with the offer.
     var offeredHello: [[UInt8]] = []
     var restarting: RestartInProgress?
+    var restartPlan = RestartPlan()
     var gathering = CallGathering()
     var events: [Event] = []
     var reported = TransportState.idle
@@ -68,6 +71,8 @@ package struct ClientCall: ~Copyable {
     package var refusal: LineRefusal?
     /// How the line was closed; nil while it is there, and where it was refused.
     package internal(set) var lineClose: LineClose?
+    /// The line was lost before anything was answered, and another one was asked for.
+    private var hasTriedAgain = false
     /// What the server's last `transport.error` said.
     var lastError: String?
     /// When the call reached its stages.
@@ -129,7 +134,7 @@ extension ClientCall {
     /// - Parameter localAddresses: the UDP sockets that are open: host candidates. Empty where no media path is wanted.
     package mutating func lineConnected(localAddresses: [SocketAddress], now: Instant) {
         guard state == .connecting, carriages.line == nil else { return }
-        if policy.offersMediaPath { makeOffer(localAddresses, now: now) }
+        if policy.offersMediaPath, localMedia == nil { makeOffer(localAddresses, now: now) }
         carriages.line = LineConnection.client(
             url: configuration.url, key: configuration.key, now: now, randomness: randomness.split("line"))
         settle(now: now)
@@ -152,7 +157,11 @@ extension ClientCall {
 
     /// The peer's end of the byte stream is closed.
     package mutating func lineEnded(now: Instant) {
-        if carriages.line == nil {
+        if state == .connecting, !hasTriedAgain, carriages.isLineUnanswered {
+            hasTriedAgain = true
+            carriages.line = nil
+            events.append(.lineWanted)
+        } else if carriages.line == nil {
             policy.lineClosed(now: now)
         } else {
             carriages.line?.peerClosed(now: now)
@@ -202,6 +211,7 @@ extension ClientCall {
         carriages.noteInput(now: now)
         carriages.handleTimeout(now: now)
         abandonLateRestart(now: now)
+        if now >= restartPlan.nextDeadline { beginPlannedRestart(now: now) }
         policy.handleTimeout(now: now)
         settle(now: now)
     }
@@ -221,7 +231,7 @@ extension ClientCall {
     package mutating func pollEvent() -> Event? { events.isEmpty ? nil : events.removeFirst() }
 
     package var nextDeadline: Instant {
-        min(policy.nextDeadline, carriages.nextDeadline, restarting?.until ?? .never)
+        min(policy.nextDeadline, carriages.nextDeadline, restarting?.until ?? .never, restartPlan.nextDeadline)
     }
 }
 
@@ -251,6 +261,7 @@ extension ClientCall {
         pumpLine(now: now)
         pumpPath(now: now)
         pumpRecovery(now: now)
+        if now >= restartPlan.nextDeadline { beginPlannedRestart(now: now) }
         sayEndOfCandidates()
         applyEffects(now: now)
         // Closing a line that was not open yet has made its last event at once.
@@ -324,13 +335,17 @@ extension ClientCall {
         case .restarted(let answer): handle(restarted: answer, now: now)
         case .restartNeeded:
             carriages.recovery?.suspect(.consent, now: now)
-            if !restart(now: now) { ignoredMessages += 1 }
+            restartPlan.want(now: now)
         case .bridge(let bridge):
             if carriages.recovery == nil { ignoredMessages += 1 }
             carriages.recovery?.peerBridge(bridge.on, now: now)
         case .check: carriages.path?.checkNow(now: now)
         case .selected(let selected):
             policy.acknowledged(epoch: Int(selected.epoch), heard: selected.heard, now: now)
+            if carriages.recovery?.hasOutage != true {
+                let watch: LineWatch = state == .active ? .calm : .setUp
+                carriages.line?.setWatch(watch, now: now)
+            }
         case .fallback(let request):
             policy.serverRequestedWebSocket(
                 word: [request.word, request.detail].filter { !$0.isEmpty }.joined(separator: ": "), now: now)
@@ -379,7 +394,7 @@ extension ClientCall {
             case .closedByPeer: policy.pathClosedByPeer(now: now)
             case .candidateFound(let candidate): trickle(candidate)
             case .restarted:
-                restartSucceeded()
+                restartSucceeded(now: now)
                 carriages.recovery?.restarted(now: now)
             case .answered(let isSamePair): carriages.recovery?.answered(isSamePair: isSamePair, now: now)
             case .selected: carriages.recovery?.moved()
@@ -395,7 +410,7 @@ extension ClientCall {
         if evidence.isLost, carriages.recovery?.hasOutage == false {
             // Without consent no pair may be checked any more: only a restart helps.
             carriages.recovery?.suspect(.consent, now: now)
-            restart(now: now)
+            restartPlan.want(now: now)
         }
     }
 
@@ -424,7 +439,11 @@ extension ClientCall {
             switch effect {
             case .select(let epoch, let transport, let fallback, let isRepeat):
                 send(.select(ControlMessage.Select(epoch: epoch, transport: transport, fallback: fallback)))
-                guard !isRepeat else { continue }
+                // The line may be dead.
+                guard !isRepeat else {
+                    carriages.line?.setWatch(.suspect, now: now)
+                    continue
+                }
                 carriages.select(transport, now: now)
                 events.append(.transportChanged(transport, fallback))
                 if transport == .websocket, carriages.takeParked(now: now) { heard(on: .websocket, now: now) }
