@@ -166,6 +166,30 @@ import Transport
         #expect(recovery.figures.outageCount == 1)
     }
 
+    @Test(
+        "Sends that are refused again and again while audio still comes: one outage, checks that become fewer, one event"
+    )
+    func refused() {
+        var recovery = calm()
+        var probes = 0
+        var announced = 0
+        for time in stride(from: 2_010 as Int64, through: 5_000, by: 20) {
+            recovery.suspect(.sendRefused, now: at(time))
+            hear(&recovery, from: time + 10, to: time + 10)
+            for effect in effects(&recovery) {
+                if effect == .probe { probes += 1 }
+                if case .recoveringChanged = effect { announced += 1 }
+            }
+        }
+        #expect(recovery.isRecovering && announced == 1)
+        #expect((11...20).contains(probes))
+        recovery.answered(isSamePair: false, now: at(5_010))
+        hear(&recovery, from: 5_020, to: 5_600)
+        #expect(!recovery.isRecovering && !recovery.hasOutage)
+        #expect(recovery.figures.outages.map(\.cause) == [.sendRefused])
+        #expect(recovery.figures.outages.map(\.outcome) == [.recovered])
+    }
+
     @Test("The other end does not hear us: its bridge makes us check and send on the line, not ask for one of our own")
     func peersBridge() {
         var recovery = calm()

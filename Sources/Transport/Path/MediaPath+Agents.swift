@@ -16,6 +16,7 @@ extension MediaPath {
         case .pairValid: break
         case .selected(let path):
             events.append(.selected(path))
+            evidence.isLost = false
             if awaitsPair {
                 awaitsPair = false
                 probedPath = nil

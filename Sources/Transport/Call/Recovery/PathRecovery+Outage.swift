@@ -52,7 +52,8 @@ extension PathRecovery {
     /// Audio comes on the path, and the other end hears us as far as it can be known.
     var isRepaired: Bool {
         guard let current, current.steadySince != nil else { return false }
-        return !(isPeerBridgeOn && isController || current.isOneWay) || current.answeredAt != nil
+        let isUnheard = isPeerBridgeOn && isController || current.isOneWay || current.isRefused
+        return !isUnheard || current.answeredAt != nil
     }
 
     /// When our own bridge is to end; nil while it is needed, or not there.

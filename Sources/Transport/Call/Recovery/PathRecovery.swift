@@ -68,6 +68,8 @@ package struct PathRecovery: Sendable {
         var probeAt = Instant.never
         var hasFreshSockets = false
         var isWindowOver = false
+        /// This machine refuses what we send on the selected pair, whatever comes on it.
+        var isRefused = false
         /// It is known for certain that the path is gone: no false alarm.
         var isCertain: Bool
     }
@@ -171,14 +173,17 @@ package struct PathRecovery: Sendable {
         let isCertain = cause == .networkChange || cause == .sendRefused
         if current == nil {
             begin(cause, now: now)
-        } else if isCertain {
+        } else if isCertain, isRepaired {
             // What came back came back on a pair that is gone.
             current?.steadySince = nil
-            current?.answeredAt = nil
             askBridge(now: now)
             probeAnew(now: now)
         }
-        if isCertain { current?.isCertain = true }
+        if isCertain {
+            current?.isCertain = true
+            current?.answeredAt = nil
+        }
+        if cause == .sendRefused { current?.isRefused = true }
         settle(now: now)
     }
 
