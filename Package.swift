@@ -111,7 +111,7 @@ let package = Package(
             dependencies: [
                 "Transport", "TransportRuntime", "TransportMedia", "TransportLine", "ICELite", "TransportTestKit",
             ],
-            swiftSettings: strict),
+            resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(
             name: "TransportTestKitTests",
             dependencies: ["TransportTestKit", "Transport", "TransportRuntime", "ICELite"],
