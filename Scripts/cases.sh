@@ -1,13 +1,19 @@
 #!/usr/bin/env bash
 # The cases of Tests/Cases/*.txt (one id a line, # begins a comment) and how many assertions the tests that carry them
-# make: a test carries a case when its name has the id (`ICE-02`, `ICE_02` or `ICE02`), or its arguments or body quote
-# it. Assertions are #expect, #require, Issue.record. Fails when a case has no test or its tests assert nothing.
-# `cases.sh GROUP…` looks at these groups only.
+# make: a test carries a case when its name has the id (`ICE-02`, `ICE_02` or `ICE02`), its display name or its
+# function's; what arguments, bodies and comments quote is none. Assertions are #expect, #require, Issue.record. Fails
+# when a case has no test or its tests assert nothing. `cases.sh GROUP…` looks at these groups only.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 groups=("$@")
 ((${#groups[@]})) || for file in Tests/Cases/*.txt; do groups+=("$(basename "$file" .txt)"); done
+for group in "${groups[@]}"; do
+    [[ $group != */* && -f Tests/Cases/$group.txt ]] && continue
+    known=$(cd Tests/Cases && printf '%s ' *.txt)
+    echo "error: no group $group: there are ${known//.txt/}" >&2
+    exit 64
+done
 
 # One line a test and id: the id, where the test stands, its assertions. A test ends at the brace that stands as deep as
 # its @Test.
@@ -15,7 +21,9 @@ tests=$(find Tests -name '*.swift' -print0 | sort -z | xargs -0 awk '
     function flush(   rest, id, seen) {
         if (!inside) return
         split("", seen)
-        rest = body
+        # The name of a test is what is left of its declaration without its arguments.
+        sub(/arguments:.*func /, "func ", name)
+        rest = name
         while (match(rest, /[A-Z][A-Z]+[-_]?[0-9][0-9]+/)) {
             id = substr(rest, RSTART, RLENGTH)
             rest = substr(rest, RSTART + RLENGTH)
@@ -27,12 +35,15 @@ tests=$(find Tests -name '*.swift' -print0 | sort -z | xargs -0 awk '
     FNR == 1 { flush() }
     /^[[:space:]]*@Test/ {
         flush()
-        inside = 1; body = ""; asserts = 0; place = FILENAME ":" FNR
+        inside = 1; isDeclared = 0; hasFunc = 0; name = ""; asserts = 0; place = FILENAME ":" FNR
         match($0, /^[[:space:]]*/); end = substr($0, 1, RLENGTH) "}"
     }
-    # A comment names a case without testing it.
     inside && !/^[[:space:]]*\/\// {
-        body = body "\n" $0
+        if (!isDeclared) {
+            name = name " " $0
+            if (/(^|[^[:alnum:]_])func /) hasFunc = 1
+            if (hasFunc && /{[[:space:]]*$/) isDeclared = 1
+        }
         asserts += gsub(/#expect|#require|Issue\.record/, "&")
     }
     inside && $0 == end { flush() }

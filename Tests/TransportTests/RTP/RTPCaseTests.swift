@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("Padding and odd headers", arguments: ["RTP-11", "RTP-12"]) func headers(id: String) throws {
+    @Test("RTP-11, RTP-12: padding and odd headers", arguments: ["RTP-11", "RTP-12"]) func headers(id: String) throws {
         let expect = try RTPCase.expect(id, as: [Outcome].self)
         let packets = try RTPVectors.packets("\(id).hex")
         #expect(packets.count == expect.count && expect.count >= 6)
