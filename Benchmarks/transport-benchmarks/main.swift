@@ -15,7 +15,7 @@ func run(_ arguments: some Sequence<String>) -> Int32 {
         return 64
     }
     if options.help {
-        say(Options.usage, toErrors: false)
+        say("\(Options.usage)\n\(Command.list)", toErrors: false)
         return 0
     }
     let chosen = (Micro.benchmarks + ICE.benchmarks + Handshakes.benchmarks).filter { options.wants($0.name) }
@@ -68,11 +68,5 @@ func check(_ measurements: [Measurement], of benchmarks: [Benchmark], harness: H
 }
 
 let arguments = CommandLine.arguments.dropFirst()
-switch arguments.first {
-case "handshakes": exit(HandshakeRun.run(Array(arguments.dropFirst())))
-case "setup": exit(await SetupRun.run(Array(arguments.dropFirst())))
-case "echo": exit(EchoRun.run(Array(arguments.dropFirst())))
-case "soak": exit(await SoakRun.run(Array(arguments.dropFirst())))
-case "allocations": exit(AllocationCheck.run())
-default: exit(run(arguments))
-}
+if let command = arguments.first.flatMap(Command.init) { exit(await command.run(Array(arguments.dropFirst()))) }
+exit(run(arguments))
