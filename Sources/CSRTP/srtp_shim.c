@@ -6,7 +6,17 @@
 static int initialized = srtp_err_status_init_fail;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void initialize(void) { initialized = (int)srtp_init(); }
+/* libsrtp2 on NSS loads and sets NSS up with the first cipher there is and lets it go with the last: a process whose only
+ * call ends would do so again for the next one, between its keys and its first packet. Never freed; protects nothing. */
+static srtp_t kept;
+
+static void initialize(void) {
+    static const uint8_t key[30] = {0};
+    initialized = (int)srtp_init();
+    if (initialized != srtp_err_status_ok) return;
+    kept = srtp_shim_create();
+    if (kept != NULL) (void)srtp_shim_add(kept, 1, 0, 1, key, sizeof key, 128);
+}
 
 int srtp_shim_initialize(void) {
     pthread_once(&once, initialize);

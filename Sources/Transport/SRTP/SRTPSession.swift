@@ -49,7 +49,8 @@ package struct SRTPSession: ~Copyable {
     /// 48-bit index of the newest packet protected; -1 before the first.
     private var sentIndex: Int64 = -1
 
-    /// Sets libsrtp2 up, once a process. Built on NSS that takes some 50 ms: do it before a call waits for its keys.
+    /// Sets libsrtp2 up, once a process, and keeps it so while there is no session. Built on NSS that takes some 50 ms: do it
+    /// before a call waits for its keys.
     package static func prepareLibrary() { _ = srtp_shim_initialize() }
 
     /// Makes both contexts.
