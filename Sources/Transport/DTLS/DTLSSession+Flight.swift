@@ -23,6 +23,17 @@ extension DTLSSession {
         retransmissionDeadline = now + retransmissionInterval
     }
 
+    /// The path has just answered: the flight that waits begins its intervals anew, the first of them `interval` from now. What
+    /// was sent before had nowhere to arrive, or was timed by a line that stood still. Never makes it wait longer.
+    ///
+    /// - Parameter interval: as in `armRetransmission`.
+    package mutating func shortenRetransmission(interval: Nanoseconds, now: Instant) {
+        guard retransmissionDeadline != .never else { return }
+        let first = min(max(interval, Self.minimumRetransmission), Self.maximumRetransmission)
+        retransmissionInterval = min(retransmissionInterval, first)
+        retransmissionDeadline = min(retransmissionDeadline, now + first)
+    }
+
     /// When `handleTimeout` wants to be called; `.never` when the session waits for nothing.
     package var nextDeadline: Instant { min(retransmissionDeadline, alertDeadline) }
 

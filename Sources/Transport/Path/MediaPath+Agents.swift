@@ -13,7 +13,7 @@ extension MediaPath {
             statistics.shortcuts.flightsBehindChecks += 1
             // The flight that has gone to other pairs goes behind this pair's first check, too; one that waits goes by itself.
             if !hasFlightDatagrams { for bytes in dtls?.flight ?? [] { enqueue(bytes, to: path, now: now) } }
-        case .pairValid: break
+        case .pairValid(_, let roundTrip): dtls?.shortenRetransmission(interval: 2 &* roundTrip, now: now)
         case .selected(let path):
             events.append(.selected(path))
             evidence.isLost = false

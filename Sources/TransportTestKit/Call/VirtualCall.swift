@@ -71,11 +71,13 @@ package class CallHost {
     package private(set) var sent = 0
     /// Which of them are lost, by their number from 0.
     package var losesDatagram: (Int) -> Bool = { _ in false }
+    /// Which of them are lost, by their bytes; asked once of each that is not lost by its number.
+    package var losesContent: ([UInt8]) -> Bool = { _ in false }
 
     /// Sends a datagram, unless it is to be lost.
     package func send(_ datagram: [UInt8], on path: NetworkPath, into network: VirtualNetwork) {
         defer { sent += 1 }
-        guard let hostID, !losesDatagram(sent) else { return }
+        guard let hostID, !losesDatagram(sent), !losesContent(datagram) else { return }
         _ = network.send(datagram, from: hostID, on: path)
     }
 
