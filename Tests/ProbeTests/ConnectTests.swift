@@ -126,6 +126,15 @@ private final class NumberedCalls: CallPlacing {
         #expect(report["connect"]?["failed"] == .integer(1) && report["connect"]?["placed"] == .integer(4))
         #expect(stage("active_ms", in: report)?["count"] == .integer(3))
         #expect(report["verdict"]?["level"] == "error")
+        // Nor does one that came as far as its hello and no further.
+        let half = NumberedCalls { number, call in
+            guard number == 2 else { return }
+            call.setup.active = nil
+            call.failure = .noPath("it broke")
+        }
+        let other = try json(try await run("connect wss://h/ --repeat 4 --json -", half).output)
+        #expect(other["connect"]?["failed"] == .integer(1) && other["connect"]?["stopped"] == .integer(0))
+        #expect(stage("hello_ms", in: other)?["count"] == .integer(3))
     }
 
     @Test(
@@ -147,6 +156,7 @@ private final class NumberedCalls: CallPlacing {
         #expect(SchemaValidator(schema: ReportSchema.json).problems(report) == [])
         #expect(report["aborted"] == .bool(true) && calls.placed.withLock(\.count) == 3)
         #expect(report["connect"]?["placed"] == .integer(3) && report["connect"]?["stopped"] == .integer(1))
+        #expect(report["connect"]?["failed"] == .integer(0))
         #expect(stage("active_ms", in: report)?["worst"] == .integer(12))
     }
 

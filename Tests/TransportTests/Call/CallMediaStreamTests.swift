@@ -120,15 +120,16 @@ import TransportTestKit
         #expect(pair.serverHeard.count == 18)
     }
 
-    @Test("A stream that no description announces is learned on the path, by its payload type")
-    func unannounced() throws {
+    @Test(
+        "A stream that no description announces is learned on the path, by its payload type", arguments: [false, true])
+    func unannounced(byServer: Bool) throws {
         let pair = try PathPair(announcesSSRC: false)
         pair.run(until: .zero + .seconds(1))
-        pair.speakOnce(1, payloadType: 96)
-        pair.speakOnce(2, payloadType: 111)
-        pair.speakOnce(3, payloadType: 111)
+        for (number, type) in [(UInt16(1), UInt8(96)), (2, 111), (3, 111)] {
+            pair.speakOnce(number, payloadType: type, byServer: byServer)
+        }
         pair.run(until: .zero + .seconds(2))
-        #expect(pair.serverHeard == [2, 3])
+        #expect((byServer ? pair.heard : pair.serverHeard) == [2, 3])
     }
 
     @Test("The end of a call is told on the path, too: a goodbye, which ends nothing", arguments: [false, true])

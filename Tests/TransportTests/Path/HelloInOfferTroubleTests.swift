@@ -20,7 +20,11 @@ import TransportRuntime
         /// - Parameters:
         ///   - trusts: the fingerprint by which the server is to know the client.
         ///   - flight: what becomes of the server's flight in its answer.
-        init(trusts: CertificateFingerprint? = nil, flight change: ([[UInt8]]) -> [[UInt8]] = { $0 }) throws {
+        ///   - handshake: the client's options.
+        init(
+            trusts: CertificateFingerprint? = nil, handshake: HandshakeOptions = HandshakeOptions(),
+            flight change: ([[UInt8]]) -> [[UInt8]] = { $0 }
+        ) throws {
             var randomness = Randomness.seeded(8)
             let certificate = try #require(DTLSCertificate.shared)
             let mine = ICECredentials.random(using: &randomness)
@@ -29,7 +33,7 @@ import TransportRuntime
             let offer = try RemoteMedia(offer: SessionDescription.makeOffer(local))
             client = MediaPath(
                 controlling: mine, certificate: certificate, localSSRC: PathPair.clientSSRC, limits: TransportLimits(),
-                randomness: .seeded(1))
+                options: handshake, randomness: .seeded(1))
             var offered = try RemotePathDescription(offer)
             if let trusts { offered.fingerprints = [trusts] }
             server = try MediaPath(
@@ -69,6 +73,12 @@ import TransportRuntime
             guard var packet = pool.take() else { return nil }
             packet.assign(bytes.span.bytes)
             return server.handle(&packet, path: path, now: now)
+        }
+
+        func giveClient(_ bytes: [UInt8], from path: NetworkPath, now: Instant) {
+            guard var packet = pool.take() else { return }
+            packet.assign(bytes.span.bytes)
+            _ = client.handle(&packet, path: path, now: now)
         }
 
         func takeParkedAtServer(now: Instant) -> [MediaPath.Verdict] {
@@ -163,6 +173,24 @@ import TransportRuntime
         #expect(ends.datagrams.contains { $0[0] == 22 })
         let deadline = ends.client.dtls?.nextDeadline ?? .never
         #expect(deadline < Instant.zero + .seconds(2))
+    }
+
+    @Test(
+        "So it does where no flight goes behind a check: the same ClientHello waits for the pair's answer",
+        arguments: [[[22, 254, 253]], [[UInt8](repeating: 22, count: 100)], [[0]]] as [[[UInt8]]])
+    func answeredWithJunkBehindNoCheck(flight: [[UInt8]]) throws {
+        var options = HandshakeOptions()
+        options.flightBehindCheck = false
+        let ends = try Ends(handshake: options) { _ in flight }
+        let hello = ends.client.dtls?.flight
+        #expect(hello?.isEmpty == false)
+        #expect(ends.datagrams.count == 1 && ends.datagrams[0][0] < 2)
+        let up = NetworkPath(local: PathPair.serverAddress, remote: PathPair.clientAddress)
+        let down = NetworkPath(local: PathPair.clientAddress, remote: PathPair.serverAddress)
+        _ = ends.giveServer(ends.datagrams[0], from: up, now: .zero)
+        let now = Instant.zero + .milliseconds(50)
+        for answer in ends.serverSends(now: now) { ends.giveClient(answer.bytes, from: down, now: now) }
+        #expect(ends.clientSends(now: now).map(\.bytes).filter { $0[0] == 22 } == hello)
     }
 
     @Test("A flight follows the first check from a new socket at once, although it had gone from the one before")

@@ -77,6 +77,7 @@ final class PathPair {
         _ = client.networkChanged(to: [Self.clientAddress], now: now)
         var description = try RemotePathDescription(answer)
         description.supportsRenomination = renominates
+        if !announcesSSRC { description.ssrc = nil }
         try client.setRemote(description, now: now)
     }
 
@@ -124,8 +125,14 @@ final class PathPair {
         }
     }
 
-    /// One packet of the client's audio.
-    func speakOnce(_ number: UInt16, index: UInt64? = nil, payloadType: UInt8 = 111) {
+    /// One packet of the client's audio, or of the server's.
+    func speakOnce(_ number: UInt16, index: UInt64? = nil, payloadType: UInt8 = 111, byServer: Bool = false) {
+        if byServer {
+            guard var packet = rtp(Self.serverSSRC, number, payloadType),
+                let transmit = server.sendRTP(&packet, index: index, now: now)
+            else { return }
+            return fly(packet.copiedBytes, transmit, toServer: false)
+        }
         guard var packet = rtp(Self.clientSSRC, number, payloadType),
             let transmit = client.sendRTP(&packet, index: index, now: now)
         else { return }
