@@ -196,6 +196,19 @@ import Testing
         #expect(!raw.client.isEstablished && !raw.server.isEstablished)
     }
 
+    @Test("OpenSSL's timer counts the system's time") func systemTime() throws {
+        var options = RawPeer.Options(.client)
+        options.keepsTimer = true
+        let peer = try RawPeer(options, identity: RawIdentity.p256.get())
+        peer.step()
+        let first = try #require(peer.timeout)
+        #expect((1...1_000_000).contains(first))
+        // Nobody told it of any time.
+        var left = first
+        for _ in 0..<10_000_000 where left == first { left = peer.timeout ?? 0 }
+        #expect(left < first)
+    }
+
     @Test("A jump of the system's clock is nothing to a session: its deadline is ours") func clock() throws {
         // OpenSSL would fire or freeze. Its timer is expired all the time here, or asleep for half an hour: a handshake
         // that waits for a day of our time goes on with the next repeat.
@@ -236,6 +249,18 @@ import Testing
         pair.give(Array(third.dropLast()))
         for datagram in pair.taken() { pair.raw.take(datagram) }
         #expect(pair.isCompleted && pair.agree)
+    }
+
+    /// Nothing is promised of it: ours makes another session, as below.
+    @Test("OpenSSL 3.0 lets an object that has sent its hello become a server, and complete") func flipped() throws {
+        let flipped = try RawPeer(RawPeer.Options(.client), identity: RawIdentity.p256.get())
+        let client = try RawPeer(RawPeer.Options(.client), identity: RawIdentity.p256.get())
+        #expect(!flipped.step().isEmpty)
+        flipped.flip(to: .server)
+        var toServer = client.step()
+        for _ in 0..<6 { toServer = toServer.flatMap { flipped.take($0) }.flatMap { client.take($0) } }
+        #expect(flipped.isEstablished && client.isEstablished)
+        #expect(flipped.export().bytes == client.export().bytes)
     }
 
     @Test("The other role is another session on the same certificate; one object has one role for life") func roleFlip()

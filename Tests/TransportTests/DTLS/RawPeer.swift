@@ -19,6 +19,8 @@ final class RawPeer {
         var extensionBytes = 0
         /// Sends a HelloVerifyRequest first.
         var sendsCookie = false
+        /// Leaves OpenSSL its own timer, which runs on the system's clock.
+        var keepsTimer = false
 
         init(_ role: DTLSRole) { self.role = role }
     }
@@ -91,7 +93,7 @@ final class RawPeer {
         self.output = output
         SSL_set_bio(ssl, input, output)
         if let mtu = options.mtu { SSL_ctrl(ssl, SSL_CTRL_SET_MTU, mtu, nil) }
-        DTLS_set_timer_cb(ssl) { _, _ in 2_000_000_000 }
+        if !options.keepsTimer { DTLS_set_timer_cb(ssl) { _, _ in 2_000_000_000 } }
         if options.role == .server { SSL_set_accept_state(ssl) } else { SSL_set_connect_state(ssl) }
     }
 
@@ -138,6 +140,19 @@ final class RawPeer {
     /// Handshakes until it is done, reads then.
     @discardableResult func take(_ datagram: [UInt8]) -> [[UInt8]] {
         isEstablished ? read(datagram) : step(datagram)
+    }
+
+    /// When OpenSSL wants its timer looked at: microseconds from now, nil while none runs.
+    var timeout: Int? {
+        // A struct timeval.
+        var left = [0, 0]
+        guard SSL_ctrl(ssl, DTLS_CTRL_GET_TIMEOUT, 0, &left) == 1 else { return nil }
+        return left[0] * 1_000_000 + left[1]
+    }
+
+    /// Makes the same object the other role's.
+    func flip(to role: DTLSRole) {
+        if role == .server { SSL_set_accept_state(ssl) } else { SSL_set_connect_state(ssl) }
     }
 
     /// Asks the client to begin another handshake: a HelloRequest, under the keys of this one.
