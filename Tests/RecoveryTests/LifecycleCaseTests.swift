@@ -69,6 +69,7 @@ import TransportTestKit
                     evidence.firstMediaAt = now
                     policy.pathChanged(evidence, now: now)
                     policy.heard(on: .webrtc, now: now)
+                    policy.acknowledged(epoch: 1, heard: true, now: now)
                 }
                 let connected = run.webrtc.map { hello + Nanoseconds($0 * 1_000) * .milliseconds(1) }
                 if let connected, connected < deadline || run.order == "connected-first" {
@@ -110,7 +111,8 @@ import TransportTestKit
         return model
     }()
 
-    @Test("LIFE-04: a path that would succeed after the fallback is closed, with close_notify once it has an association")
+    @Test(
+        "LIFE-04: a path that would succeed after the fallback is closed, with close_notify once it has an association")
     func lateSuccess() throws {
         let expected = try LifecycleCase.load("LIFE-04").expectation()
         let late = try VirtualCall(seed: 32, up: Self.dropping, down: Self.dropping)
@@ -191,8 +193,9 @@ import TransportTestKit
         }
         run(call, to: try #require(expected.hostCandidatesMsMax))
         #expect(call.client.wanted == [never])
-        #expect(call.client.call.state == .active && call.client.call.transport == .webrtc)
         #expect(call.spy.messages("hello").first?.contains("typ host") == true)
+        run(call, to: 400)
+        #expect(call.client.call.state == .active && call.client.call.transport == .webrtc)
         // The driver's own deadline for a name is 5 s: it answers with nothing.
         call.network.perform(on: try #require(call.client.hostID), at: at(5_000)) { now in
             call.client.call.serverResolved(never, to: [], now: now)
