@@ -276,6 +276,12 @@ import Testing
         }
         #expect(network.left.credentials == fresh(1), "seed \(seed)")
         #expect(network.right.credentials == fresh(2), "seed \(seed)")
-        #expect(network.right.selectedPath == network.left.selectedPath?.reversed, "seed \(seed), before \(path)")
+        let right = try #require(network.right.selectedPath)
+        #expect(network.left.hasPair(right.reversed), "seed \(seed)")
+        // Where four nominating checks in a row went unanswered the one gave the pair up, and the other may have heard one
+        // of them: without a counter it cannot tell that it was given up.
+        let agent = network.left.generations[0]
+        let gaveUp = agent.pairs.contains { $0.wasNominated && $0.id != agent.chosenID }
+        #expect(gaveUp || right == network.left.selectedPath?.reversed, "seed \(seed), before \(path)")
     }
 }

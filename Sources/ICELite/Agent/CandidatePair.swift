@@ -15,6 +15,12 @@ struct CandidatePair {
 
     /// Checks sent since the last answer: what the interval doubles with.
     var attempts = 0
+    /// When the first of them was sent.
+    var silentSince: Instant?
+    /// It is checked though another one is chosen: the warm pair, or one that may become it.
+    var isKept = false
+    /// A check of it has carried USE-CANDIDATE.
+    var wasNominated = false
     /// Checks sent in all.
     var checksSent: UInt64 = 0
     var lastCheckAt: Instant?
@@ -69,6 +75,12 @@ struct CandidatePair {
     /// Whether the last valid answer is young enough to send on the pair (RFC 7675 §5.1).
     func hasConsent(now: Instant, timing: ICETiming) -> Bool {
         isValid && lastAnswerAt.map { now < $0 + timing.consentExpiry } ?? false
+    }
+
+    /// Whether its last checks were not answered, for longer than an answer can take.
+    func isSilent(now: Instant, timing: ICETiming) -> Bool {
+        guard attempts >= ICELimits.silentAttempts, let silentSince else { return false }
+        return now >= silentSince + max(timing.silence, 2 &* (roundTrip ?? 0))
     }
 
     /// The peer has told a new token: the next check echoes it, at once unless the last ones have settled nothing.

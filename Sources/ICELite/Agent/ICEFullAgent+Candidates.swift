@@ -151,6 +151,7 @@ extension ICEFullAgent {
         nextPairID += 1
         generations[generation].pairs.append(pair)
         lastPairAddedAt = now
+        isWarmPairStale = true
     }
 
     /// At the limit a new pair takes the place of the one without consent that was checked most, so that an address that

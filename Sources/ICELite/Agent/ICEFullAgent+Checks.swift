@@ -41,6 +41,7 @@ extension ICEFullAgent {
 
     private mutating func expire(_ path: NetworkPath, of generation: Int, now: Instant) {
         generations[generation].chosenID = nil
+        isWarmPairStale = true
         guard generation == 0, selectedPath == path else {
             generations[generation].restartChecks(now: now)
             return
@@ -55,6 +56,7 @@ extension ICEFullAgent {
 
     public mutating func pollTransmit(into out: inout OutputRawSpan, now: Instant) -> Transmit? {
         guard !isEnded else { return nil }
+        chooseWarmPair(now: now)
         guard out.freeCapacity >= ICELimits.messageRoom else {
             counters.noRoom += 1
             return nil
@@ -100,27 +102,6 @@ extension ICEFullAgent {
         generations[0].pairs[chosen].nextCheckAt = min(generations[0].pairs[chosen].nextCheckAt, now)
     }
 
-    /// The selected pair is suspected to be dead: a check each of it and of up to `ICELimits.probedPairs` others is due
-    /// now, 20 ms apart; call it again for another round.
-    ///
-    /// Controlling, the first answer to a check since then decides: if it is another pair's that pair is chosen, nominated
-    /// and selected. Pairs that were valid go first, then those checked least, as a new socket's are. The checks of
-    /// pairs that are not chosen nominate nothing.
-    public mutating func probe(now: Instant) {
-        guard selectedPath != nil, let chosenID = generations[0].chosenID else { return }
-        probingSince = probingSince ?? now
-        checkNow(now)
-        let pairs = generations[0].pairs
-        let others = pairs.indices.filter { pairs[$0].id != chosenID }.sorted {
-            if pairs[$0].isValid != pairs[$1].isValid { return pairs[$0].isValid }
-            return pairs[$0].checksSent == pairs[$1].checksSent
-                ? pairs[$0].priority > pairs[$1].priority : pairs[$0].checksSent < pairs[$1].checksSent
-        }
-        for index in others.prefix(ICELimits.probedPairs) where pairs[index].triggeredAt == nil {
-            generations[0].pairs[index].triggeredAt = now
-        }
-    }
-
     // MARK: - Order
 
     /// The pair whose check is due: an urgent one, then the chosen, then the triggered-check queue, then pairs never
@@ -144,7 +125,7 @@ extension ICEFullAgent {
         let ours = generations[left.generation].pairs[left.pair]
         let theirs = generations[right.generation].pairs[right.pair]
         switch leftRank {
-        case .triggered: return ours.triggeredAt ?? .never < theirs.triggeredAt ?? .never
+        case .triggered: return queuePlace(left) < queuePlace(right)
         case .first:
             let ourTurn = ours.path.remote.ip.family != lastFirstCheckFamily
             let theirTurn = theirs.path.remote.ip.family != lastFirstCheckFamily
@@ -163,7 +144,7 @@ extension ICEFullAgent {
         let pair = generations[place.generation].pairs[place.pair]
         if pair.isUrgent { return .urgent }
         if pair.id == generations[place.generation].chosenID { return .chosen }
-        if pair.triggeredAt != nil { return .triggered }
+        if pair.triggeredAt != nil || isQueuedBesideProbes(place) { return .triggered }
         return pair.checksSent == 0 ? .first : .repeated
     }
 
@@ -187,17 +168,20 @@ extension ICEFullAgent {
         try writer.append(.sha1, key: remote.key, into: &out)
         try writer.appendFingerprint(into: &out)
 
-        let interval = interval(after: pair)
+        let interval = interval(after: pair, isWarm: generations[generation].warmID == pair.id)
         let isFirst = pair.checksSent == 0
         generations[generation].outstanding.remember(transaction)
         generations[generation].pairs[index].isUrgent = false
         generations[generation].pairs[index].triggeredAt = nil
         generations[generation].pairs[index].checksSent += 1
         generations[generation].pairs[index].attempts += 1
+        if transaction.useCandidate { generations[generation].pairs[index].wasNominated = true }
+        generations[generation].pairs[index].silentSince = pair.silentSince ?? now
         generations[generation].pairs[index].lastCheckAt = now
         generations[generation].pairs[index].nextCheckAt = now + interval
-        paceAt = now + (isFirst || probingSince != nil ? timing.firstCheckPacing : timing.pacing)
+        paceAt = now + pacing(isFirst: isFirst, now: now)
         counters.checksSent += 1
+        noteCheck(of: pair, in: generation)
         firstCheckAt = firstCheckAt ?? now
         if isFirst {
             lastFirstCheckFamily = pair.path.remote.ip.family
@@ -226,9 +210,11 @@ extension ICEFullAgent {
     }
 
     /// The interval after a check of `pair`: doubling from the base, up to the cap.
-    private func interval(after pair: CandidatePair) -> Nanoseconds {
+    private mutating func interval(after pair: CandidatePair, isWarm: Bool) -> Nanoseconds {
         let twoTrips = (pair.roundTrip ?? roundTrip).map { 2 &* $0 }
-        if pair.isSettled {
+        // A silent one is asked again, though not as one that carries the call.
+        if isWarm, pair.attempts + 1 >= ICELimits.silentAttempts { return consentInterval() }
+        if pair.isSettled || isWarm {
             let base = min(max(timing.consentRepeat, twoTrips ?? 0), timing.consentInterval)
             return min(base << Nanoseconds(min(pair.attempts, 8)), max(base, timing.consentRepeatCap))
         }

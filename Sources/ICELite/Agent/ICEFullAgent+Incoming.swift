@@ -48,6 +48,7 @@ extension ICEFullAgent {
         guard let mapped = message.xorMappedAddress else { return counters.drop(.malformed) }
 
         counters.responsesReceived += 1
+        isWarmPairStale = true
         firstResponseAt = firstResponseAt ?? now
         learnReflexive(mapped, path: path)
         noteAnswer(index, of: generation, to: transaction, now: now)
@@ -75,12 +76,15 @@ extension ICEFullAgent {
         pair.roundTrip = smoothed
         pair.lastAnswerAt = now
         pair.attempts = 0
+        pair.silentSince = nil
         pair.failure = nil
         pair.refusals = 0
         let isCandidate = generations[generation].chosenID == nil || generations[generation].chosenID == pair.id
         if isCandidate { roundTrip = smoothed }
         // While it is being nominated the checks go on as they were.
-        if role == .controlled || pair.isSettled || !isCandidate {
+        // Nor does an answer to a check from before the suspicion put the probe's off.
+        let isEarly = generation == 0 && probingSince.map { transaction.sentAt < $0 } ?? false
+        if !isEarly, role == .controlled || pair.isSettled || !isCandidate {
             pair.nextCheckAt = (pair.lastCheckAt ?? now) + consentInterval()
         }
         if !pair.isValid {

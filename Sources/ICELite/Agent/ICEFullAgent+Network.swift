@@ -33,6 +33,7 @@ extension ICEFullAgent {
             generations[generation].chosenID = nil
             if generation > 0 || selectedPath == nil { generations[generation].restartChecks(now: now) }
         }
+        isWarmPairStale = true
         retired?.pairs.removeAll { gone.contains($0.path.local) }
         if let lost = selectedPath, gone.contains(lost.local) {
             emit(.selectedPathLost(lost))

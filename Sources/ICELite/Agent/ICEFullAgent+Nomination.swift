@@ -31,7 +31,7 @@ extension ICEFullAgent {
     }
 
     /// Makes the pair the chosen one. Its next check, at once, tells the peer, unless the peer knows already.
-    private mutating func makeChosen(_ index: Int, of generation: Int, isNominated: Bool) {
+    mutating func makeChosen(_ index: Int, of generation: Int, isNominated: Bool) {
         let isOurKind = generations[generation].remote?.supportsRenomination == true
         generations[generation].chosenID = generations[generation].pairs[index].id
         generations[generation].pairs[index].isSettled = false
@@ -47,22 +47,11 @@ extension ICEFullAgent {
     mutating func giveUpNominating(_ index: Int, of generation: Int, now: Instant) {
         generations[generation].chosenID = nil
         generations[generation].pairs[index].isValid = false
+        isWarmPairStale = true
         generations[generation].restartChecks(now: now)
         if role == .controlling, let best = generations[generation].bestValid(now: now, timing: timing) {
             makeChosen(best, of: generation, isNominated: false)
         }
-    }
-
-    /// An answer to a check since `probe` was called ends the probing, and its pair takes over.
-    mutating func endProbe(_ index: Int, answering transaction: OutstandingChecks.Check, now: Instant) {
-        guard let since = probingSince, transaction.sentAt >= since, selectedPath != nil else { return }
-        probingSince = nil
-        for other in generations[0].pairs.indices { generations[0].pairs[other].triggeredAt = nil }
-        if role == .controlling, generations[0].chosenID != generations[0].pairs[index].id {
-            makeChosen(index, of: 0, isNominated: false)
-            select(generations[0].pairs[index].path, of: 0, now: now)
-        }
-        emit(.probeAnswered(generations[0].pairs[index].path, roundTrip: now - transaction.sentAt))
     }
 
     // MARK: - Controlled
@@ -100,12 +89,13 @@ extension ICEFullAgent {
     ///
     /// - Returns: where the generation stands in the table from now on.
     @discardableResult
-    private mutating func select(_ path: NetworkPath, of generation: Int, now: Instant) -> Int {
+    mutating func select(_ path: NetworkPath, of generation: Int, now: Instant) -> Int {
         if generation > 0 {
             probingSince = nil
             retireOlder(now: now)
             emit(.restarted(path))
         }
+        isWarmPairStale = true
         if selectedPath != path {
             selectedPath = path
             emit(.selected(path))
@@ -117,6 +107,7 @@ extension ICEFullAgent {
     mutating func replaceSelected(now: Instant) {
         selectedPath = nil
         probingSince = nil
+        isWarmPairStale = true
         generations[0].chosenID = nil
         if role == .controlled { selectNominated(in: 0, now: now) }
         if selectedPath == nil, let best = generations[0].bestValid(now: now, timing: timing) {

@@ -7,7 +7,8 @@
 ///
 /// Controlling, the first valid pair is chosen and nominated without waiting for a better one. Controlled, the pair the
 /// peer nominates is selected once a check of our own on it has succeeded (RFC 8445 §7.3.1.5). From then on only the
-/// selected pair is checked; the others rest, and are not kept alive, until it is lost or the owner probes them.
+/// selected pair is checked, and of another local address, where there is one, a second pair that can take over at once;
+/// the others rest, and are not kept alive, until it is lost or the owner probes them.
 public struct ICEFullAgent: Machine, Sendable {
     /// What the owner should know.
     public enum Event: Hashable, Sendable {
@@ -17,7 +18,7 @@ public struct ICEFullAgent: Machine, Sendable {
         case pairValid(NetworkPath, roundTrip: Nanoseconds)
         /// This pair is the one to use now.
         case selected(NetworkPath)
-        /// A check sent since `probe` was answered on this pair, which is selected now.
+        /// A check sent since `probe` was answered on this pair, which is selected now: the probing is over.
         case probeAnswered(NetworkPath, roundTrip: Nanoseconds)
         /// The outstanding restart has its pair, which may be the path of before: the older generation is retired.
         case restarted(NetworkPath)
@@ -56,6 +57,10 @@ public struct ICEFullAgent: Machine, Sendable {
     var conflictRepeats = 0
     /// Since when `probe` asks for checks that no answer has ended yet.
     var probingSince: Instant?
+    /// When the outage that is probed began, and the last round of it: what the pacing goes by.
+    var outageProbed: (since: Instant, last: Instant)?
+    /// Something has changed that `chooseWarmPair` looks at.
+    var isWarmPairStale = false
 
     /// The pair that was selected last and still has consent.
     public internal(set) var selectedPath: NetworkPath?
@@ -67,6 +72,14 @@ public struct ICEFullAgent: Machine, Sendable {
     public internal(set) var firstResponseAt: Instant?
     /// Smoothed round trip of the chosen pair, else of the pair answered last; nil before the first answer.
     public internal(set) var roundTrip: Nanoseconds?
+    /// When the chosen pair last answered a check; nil without one.
+    public var lastAnswerAt: Instant? { generations[0].chosen.flatMap { generations[0].pairs[$0].lastAnswerAt } }
+    /// The pair that is kept alive besides the selected one, on another local address; nil without one.
+    public var warmPath: NetworkPath? {
+        guard let warm = generations[0].warm else { return nil }
+        let path = generations[0].pairs[warm].path
+        return path == selectedPath ? nil : path
+    }
     /// `end` was called: it sends nothing.
     public internal(set) var isEnded = false
     /// What was sent, answered and dropped.

@@ -21,6 +21,8 @@ struct ICEFullGeneration {
     var outstanding = OutstandingChecks()
     /// The pair that is selected or being nominated.
     var chosenID: UInt64?
+    /// The pair that is kept alive besides the chosen one.
+    var warmID: UInt64?
     /// Only the chosen pair's checks carry it once it is above 1.
     var nominationValue: UInt32 = 1
     /// Consent was lost on the selected pair: nothing is sent any more, only a restart helps (RFC 7675 §5.1).
@@ -44,6 +46,12 @@ struct ICEFullGeneration {
         return pairs.firstIndex { $0.id == chosenID }
     }
 
+    /// The index of the warm pair.
+    var warm: Int? {
+        guard let warmID else { return nil }
+        return pairs.firstIndex { $0.id == warmID }
+    }
+
     /// Whether the peer's half of the credentials is `ufrag`.
     func isFrom(_ ufrag: String) -> Bool { remote?.credentials.ufrag == ufrag }
 
@@ -61,15 +69,20 @@ struct ICEFullGeneration {
     func dueAt(_ index: Int, paceAt: Instant) -> Instant {
         if pairs[index].isUrgent { return .zero }
         var due = pairs[index].triggeredAt ?? .never
-        // Once a pair is chosen the others rest: they are neither repeated nor kept alive.
-        if chosenID == nil || chosenID == pairs[index].id { due = min(due, pairs[index].nextCheckAt) }
+        // Once a pair is chosen the others rest, but for those that are kept.
+        if chosenID == nil || chosenID == pairs[index].id || pairs[index].isKept {
+            due = min(due, pairs[index].nextCheckAt)
+        }
         return due == .never ? .never : max(due, paceAt, heldUntil)
     }
 
-    /// The valid pair to use when nothing else is known: the highest priority of those with consent.
+    /// The valid pair to use when nothing else is known: of those with consent that are not silent the warm one, which
+    /// has answered last, else the one of the highest priority.
     func bestValid(now: Instant, timing: ICETiming) -> Int? {
-        pairs.indices.filter { pairs[$0].hasConsent(now: now, timing: timing) }
-            .max { pairs[$0].priority < pairs[$1].priority }
+        let usable = pairs.indices.filter {
+            pairs[$0].hasConsent(now: now, timing: timing) && !pairs[$0].isSilent(now: now, timing: timing)
+        }
+        return usable.first { pairs[$0].id == warmID } ?? usable.max { pairs[$0].priority < pairs[$1].priority }
     }
 
     /// Starts the checks over, as if nothing had been sent yet: the chosen pair is gone, or the credentials are new.

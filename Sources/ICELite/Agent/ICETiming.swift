@@ -24,6 +24,17 @@ public struct ICETiming: Hashable, Sendable {
     public var consentRepeat: Nanoseconds = .milliseconds(500)
     /// Highest interval of those: about 25 tries before consent expires.
     public var consentRepeatCap: Nanoseconds = .seconds(1)
+    /// Ta of the checks in the first second of an outage that is probed: at most 51 in it.
+    public var probeBurstPacing: Nanoseconds = .milliseconds(20)
+    /// Ta of the checks of an outage after that: 40 a second.
+    public var probePacing: Nanoseconds = .milliseconds(25)
+    /// How long `probeBurstPacing` lasts from the first round on.
+    public var probeBurst: Nanoseconds = .seconds(1)
+    /// Rounds of probes that follow each other within this time belong to one outage, with one burst.
+    public var sameOutage: Nanoseconds = .seconds(5)
+    /// A pair is silent when `ICELimits.silentAttempts` checks were not answered for this time, or 2 × RTT if that is
+    /// longer.
+    public var silence: Nanoseconds = .seconds(1)
     /// How long the checks of a generation are answered that a restart has replaced.
     public var retirement: Nanoseconds = .seconds(3)
     /// How long the checks of a restart that the peer asked for wait for its first one.
@@ -57,8 +68,12 @@ public enum ICELimits {
     public static let reflexiveCandidates = 8
     /// Server-reflexive local candidates.
     public static let serverReflexiveCandidates = 16
-    /// Pairs besides the selected one that a probe checks.
-    public static let probedPairs = 8
+    /// Valid pairs besides the selected one in a round of probes. One never answered of each local address comes on top.
+    public static let probedPairs = 4
+    /// Unanswered checks after which a pair may be silent.
+    public static let silentAttempts = 3
+    /// Checks of a pair of another local address than the selected one's, in all, until it is left alone unanswered.
+    public static let warmingChecks: UInt64 = 4
     /// Unanswered nominating checks after which another pair is chosen.
     public static let nominationAttempts = 4
     /// Tokens of one pair that are echoed at once, without the pacing, until the pair has settled; further ones go with its

@@ -43,6 +43,12 @@ public struct ICECounters: Hashable, Sendable {
     private var drops = InlineDrops()
     /// Checks sent, retransmissions and consent checks included.
     public internal(set) var checksSent: UInt64 = 0
+    /// Rounds of probes that were asked for.
+    public internal(set) var probeRounds: UInt64 = 0
+    /// Probes that an answer has ended.
+    public internal(set) var probesAnswered: UInt64 = 0
+    /// Checks of the warm pair, and of pairs that might become it.
+    public internal(set) var warmChecks: UInt64 = 0
     /// Valid success responses.
     public internal(set) var responsesReceived: UInt64 = 0
     /// Error responses to checks of ours.
