@@ -38,6 +38,9 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Longest sleep while a timer is armed: the poll's clock stands still while the machine is suspended.
     package static let longestSleep = Nanoseconds.seconds(1)
+    /// A wake-up this much later than it should be is a stall: the process was stopped, the machine slept, or a handler
+    /// held the loop.
+    package static let stallLimit = Nanoseconds.seconds(1)
     /// Descriptors looked at in one wake-up.
     package static let readyLimit: Int32 = 64
     /// Bytes in each of the two scratch buffers that streams read into.
@@ -64,7 +67,13 @@ package final class EventLoop: @unchecked Sendable {
     package var timerCount: Int { timers.count }
     /// Wake-ups so far.
     package private(set) var wakeUps = 0
+    /// Stalls so far. In the wake-up after one descriptors go before timers, so that what came meanwhile counts first.
+    /// Read on the loop; who compares it with what it saw last learns of each.
+    package private(set) var stallCount = 0
+    /// How long the loop stood still in the last stall.
+    package private(set) var lastStall: Nanoseconds = 0
 
+    private let clock: @Sendable () -> Instant
     private let inbox = Mutex(Inbox())
     private let threadID = Atomic<UInt>(0)
     private var thread: pthread_t = 0
@@ -81,10 +90,15 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Starts the thread. The loop lives, and runs, until `stop`.
     ///
-    /// - Parameter name: the thread's name, at most 15 bytes.
+    /// - Parameters:
+    ///   - name: the thread's name, at most 15 bytes.
+    ///   - clock: tells the time; another one is for tests.
     /// - Throws: when the system has no descriptor or thread left.
-    package init(name: String = "graine-loop") throws(SocketError) {
-        now = MonotonicClock.now()
+    package init(
+        name: String = "graine-loop", clock: @escaping @Sendable () -> Instant = { MonotonicClock.now() }
+    ) throws(SocketError) {
+        self.clock = clock
+        now = clock()
         epoll = try System.epollCreate()
         do throws(SocketError) {
             wakeFD = try System.eventCounter()
@@ -246,12 +260,37 @@ package final class EventLoop: @unchecked Sendable {
 
     /// One wake-up. False when it was the last.
     private func wakeUp(_ ready: UnsafeMutableBufferPointer<clinux_ready>) -> Bool {
-        let count = clinux_epoll_wait(epoll, ready.baseAddress, Self.readyLimit, sleep())
-        now = MonotonicClock.now()
+        let began = timers.earliest == .never ? nil : clock()
+        let length = sleep(from: began)
+        let count = clinux_epoll_wait(epoll, ready.baseAddress, Self.readyLimit, length)
+        let before = now
+        now = clock()
         wakeUps &+= 1
-        fireTimers()
+        let found = ready.prefix(Int(max(0, count)))
+        if let began, noteStall(since: before, asleepFrom: began, for: length) {
+            // A timer that a handler arms in the past waits for the next wake-up here, too.
+            let horizon = timers.horizon
+            let mayGoOn = dispatch(found)
+            fireTimers(before: horizon)
+            return mayGoOn
+        }
+        fireTimers(before: timers.horizon)
+        return dispatch(found)
+    }
+
+    /// Whether the loop stood still, in its handlers since it woke at `before` or in its sleep.
+    private func noteStall(since before: Instant, asleepFrom began: Instant, for length: Nanoseconds) -> Bool {
+        let stood = max(began - before, now - (began + length))
+        guard stood >= Self.stallLimit else { return false }
+        stallCount &+= 1
+        lastStall = stood
+        return true
+    }
+
+    /// False when it was the last wake-up.
+    private func dispatch(_ found: Slice<UnsafeMutableBufferPointer<clinux_ready>>) -> Bool {
         var isStopping = false
-        for entry in ready.prefix(Int(max(0, count))) {
+        for entry in found {
             if entry.token == Self.wakeToken {
                 isStopping = runSubmitted()
             } else {
@@ -261,14 +300,13 @@ package final class EventLoop: @unchecked Sendable {
         return !isStopping
     }
 
-    private func sleep() -> Nanoseconds {
-        let earliest = timers.earliest
-        guard earliest != .never else { return -1 }
-        return min(max(0, earliest - MonotonicClock.now()), Self.longestSleep)
+    /// How long to sleep; -1, without an end, where no timer is armed.
+    private func sleep(from began: Instant?) -> Nanoseconds {
+        guard let began else { return -1 }
+        return min(max(0, timers.earliest - began), Self.longestSleep)
     }
 
-    private func fireTimers() {
-        let horizon = timers.horizon
+    private func fireTimers(before horizon: UInt64) {
         while let handler = timers.popDue(now: now, before: horizon) { handler() }
     }
 

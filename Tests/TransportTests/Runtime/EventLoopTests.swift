@@ -148,6 +148,76 @@ struct EventLoopTests {
     }
 }
 
+/// The loop's behaviour when it stood still, under a clock that only the test moves.
+@Suite(.timeLimit(.minutes(10)))
+struct EventLoopStallTests {
+    private final class Clock: Sendable {
+        private let value = Atomic<Int64>(1_000_000_000)
+        var now: Instant { Instant(nanoseconds: value.load(ordering: .acquiring)) }
+        func advance(_ length: Nanoseconds) { value.add(length, ordering: .acquiringAndReleasing) }
+    }
+
+    @Test(arguments: [true, false])
+    func afterAStallSocketsGoBeforeTimersAndTimersByTheirDeadlines(isStall: Bool) async throws {
+        let clock = Clock()
+        let loop = try EventLoop(name: "stall-test") { clock.now }
+        defer { loop.stop() }
+        var pair: [Int32] = [-1, -1]
+        #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
+        let (reader, writer) = (pair[0], pair[1])
+        let order = Happenings<String>()
+        let length = isStall ? EventLoop.stallLimit : EventLoop.stallLimit - 1
+        await loop.run {
+            loop.schedule(at: loop.now + .milliseconds(700)) { order.add("late") }
+            loop.schedule(at: loop.now + .milliseconds(600)) { order.add("early") }
+            try? loop.register(reader, interest: .readable) { _ in
+                var byte: UInt8 = 0
+                _ = read(reader, &byte, 1)
+                order.add("socket")
+                // Due already, and not in this wake-up.
+                loop.schedule(at: .zero) { order.add("next") }
+            }
+            var byte: UInt8 = 1
+            #expect(write(writer, &byte, 1) == 1)
+            // The handler holds the loop for so long.
+            clock.advance(length)
+        }
+        let expected = isStall ? ["socket", "early", "late", "next"] : ["early", "late", "socket", "next"]
+        #expect(await order.next(4) == expected)
+        let stall = await loop.run { (loop.stallCount, loop.lastStall) }
+        #expect(stall.0 == (isStall ? 1 : 0))
+        #expect(stall.1 == (isStall ? length : 0))
+        await loop.run { loop.unregister(reader) }
+        close(reader)
+        close(writer)
+    }
+
+    @Test func aSleepThatWasTooLongIsAStall() async throws {
+        let clock = Clock()
+        let loop = try EventLoop(name: "stall-test") { clock.now }
+        defer { loop.stop() }
+        let fired = Happenings<Int>()
+        _ = await loop.run { loop.schedule(at: loop.now + .milliseconds(600)) { fired.add(1) } }
+        await loop.run {}
+        // Asleep by now, or about to be.
+        clock.advance(.seconds(5))
+        #expect(await fired.next() == 1)
+        let stall = await loop.run { (loop.stallCount, loop.lastStall) }
+        #expect(stall.0 == 1)
+        #expect(stall.1 == .milliseconds(4_400) || stall.1 == .seconds(5))
+    }
+
+    @Test func deadlinesLongPastAreNoStall() async throws {
+        let clock = Clock()
+        let loop = try EventLoop(name: "stall-test") { clock.now }
+        defer { loop.stop() }
+        let fired = Happenings<Int>()
+        await loop.run { for index in 0..<5 { loop.schedule(at: .zero) { fired.add(index) } } }
+        #expect(await fired.next(5) == [0, 1, 2, 3, 4])
+        #expect(await loop.run { loop.stallCount } == 0)
+    }
+}
+
 final class Counter: Sendable {
     private let value = Atomic<Int>(0)
     func add() { value.add(1, ordering: .relaxed) }
