@@ -240,6 +240,7 @@ package final class UDPSocket: @unchecked Sendable {
         if result < 0, result != -EAGAIN, readErrors() > 0 || Self.canBeStale(-result) {
             counters.staleErrors += 1
             result = transmit(bytes, &to, &from)
+            if result < 0, result != -EAGAIN { forgetLocalErrors(errno: -result) }
         }
         return record(Self.sendResult(result))
     }
@@ -283,6 +284,7 @@ package final class UDPSocket: @unchecked Sendable {
                 triedAgain = first
                 counters.staleErrors += 1
             } else {
+                forgetLocalErrors(errno: -result)
                 outcome = record(.failed(errno: -result))
                 first += 1
             }
@@ -344,6 +346,12 @@ package final class UDPSocket: @unchecked Sendable {
         let errors = pendingErrors
         pendingErrors = []
         for error in errors { body(error) }
+    }
+
+    /// What the caller is told of a send that this machine refused is not told by the error queue as well.
+    private func forgetLocalErrors(errno: Int32) {
+        readErrors()
+        pendingErrors.removeAll { $0.isLocal && $0.errno == errno }
     }
 
     /// Reads the error queue into `pendingErrors`; the number of entries read.

@@ -191,6 +191,22 @@ struct UDPSocketTests {
         #expect(socket.counters.failed == 2)
     }
 
+    @Test(arguments: IPAddress.loopbacks)
+    func whatThisMachineRefusesIsToldOnceAndNotByTheErrorQueueAsWell(ip: IPAddress) throws {
+        let socket = try UDPSocket.open(bind: SocketAddress(ip: ip, port: 0))
+        // Fits a UDP length and no IP packet: the kernel refuses it, and writes about it into the queue.
+        let long = [UInt8](repeating: 0, count: 65_530)
+        for _ in 0..<3 {
+            #expect(socket.send(long.span.bytes, to: socket.localAddress) == .failed(errno: EMSGSIZE))
+        }
+        var errors: [DatagramError] = []
+        socket.drainErrors { errors.append($0) }
+        #expect(errors.isEmpty)
+        var poll = pollfd(fd: socket.fd, events: 0, revents: 0)
+        #expect(Glibc.poll(&poll, 1, 0) == 0)
+        #expect(socket.counters.failed == 3)
+    }
+
     @Test func aTakenPortIsNamed() throws {
         let first = try UDPSocket.open(bind: SocketAddress(ip: .loopbackV4, port: 0))
         #expect(throws: SocketError.addressInUse(first.localAddress)) { try UDPSocket.open(bind: first.localAddress) }
