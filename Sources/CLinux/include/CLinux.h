@@ -91,7 +91,7 @@ typedef struct clinux_socket_error {
 int clinux_read_error(int fd, clinux_socket_error *out);
 
 /* Routing news: rtnetlink(7) */
-/* A non-blocking socket that is told when links and addresses change. */
+/* A non-blocking socket that is told when links, addresses and routes change. */
 int clinux_netlink_open(void);
 /* Asks for all links (addresses 0) or all addresses (1); the answers carry sequence. */
 int clinux_netlink_dump(int fd, int addresses, uint32_t sequence);

@@ -35,7 +35,7 @@ package struct InterfaceTable: Sendable {
         case .addressGone(let address):
             held.removeAll { $0.index == address.index && $0.ip == address.ip }
             version &+= 1
-        case .done, .failed, .other: break
+        case .defaultRoute, .done, .failed, .other: break
         }
     }
 

@@ -13,7 +13,7 @@ package struct NetlinkRequest: Hashable, Sendable {
     package var sequence: UInt32
 }
 
-/// What one message of the kernel's says about this machine's links and addresses (netlink(7), rtnetlink(7)).
+/// What one message of the kernel's says about this machine's links, addresses and routes (netlink(7), rtnetlink(7)).
 struct NetlinkMessage: Hashable, Sendable {
     /// A network interface.
     struct Link: Hashable, Sendable {
@@ -31,8 +31,8 @@ struct NetlinkMessage: Hashable, Sendable {
 
         /// Packets can go out. `IFF_RUNNING` follows the carrier by up to a second, in which all works already.
         var isUsable: Bool {
-            guard flags & Self.up != 0 else { return false }
-            return flags & Self.running != 0 || flags & (Self.lowerUp | Self.dormant) == Self.lowerUp
+            guard flags & Self.up != 0, flags & Self.lowerUp != 0 else { return false }
+            return flags & Self.running != 0 || flags & Self.dormant == 0
         }
     }
 
@@ -56,6 +56,8 @@ struct NetlinkMessage: Hashable, Sendable {
         case linkGone(index: UInt32)
         case address(Address)
         case addressGone(Address)
+        /// A default route of the main table came, changed or went.
+        case defaultRoute(IPAddress.Family)
         /// The dump is complete.
         case done
         /// The kernel refused, or broke the dump off.
@@ -81,6 +83,8 @@ extension NetlinkMessage {
         static let deletedLink: UInt16 = 17
         static let newAddress: UInt16 = 20
         static let deletedAddress: UInt16 = 21
+        static let newRoute: UInt16 = 24
+        static let deletedRoute: UInt16 = 25
     }
 
     private static let interrupted: UInt16 = 0x10
@@ -92,6 +96,10 @@ extension NetlinkMessage {
     private static let addressAttribute: UInt16 = 1
     private static let localAttribute: UInt16 = 2
     private static let flagsAttribute: UInt16 = 8
+    private static let routeSize = 12
+    private static let tableAttribute: UInt16 = 15
+    /// RT_TABLE_MAIN.
+    private static let mainTable: UInt32 = 254
     /// An interface's name has 15 bytes at most (IFNAMSIZ).
     private static let nameLimit = 15
     private static let familyV4: UInt8 = 2
@@ -129,8 +137,23 @@ extension NetlinkMessage {
             return number == 0 ? .other : .failed(errno: 0 &- number)
         case Kind.newLink, Kind.deletedLink: return link(payload, isGone: kind == Kind.deletedLink)
         case Kind.newAddress, Kind.deletedAddress: return address(payload, isGone: kind == Kind.deletedAddress)
+        case Kind.newRoute, Kind.deletedRoute: return route(payload)
         default: return .other
         }
+    }
+
+    private static func route(_ payload: borrowing RawSpan) -> Content? {
+        guard payload.byteCount >= routeSize else { return nil }
+        let family = payload.native(at: 0, as: UInt8.self)
+        let prefixLength = payload.native(at: 1, as: UInt8.self)
+        // The attribute holds all 32 bits.
+        var table = UInt32(payload.native(at: 4, as: UInt8.self))
+        let isWhole = attributes(payload.extracting(routeSize..<payload.byteCount)) { kind, value in
+            if kind == tableAttribute, value.byteCount >= 4 { table = value.native(at: 0, as: UInt32.self) }
+        }
+        guard isWhole else { return nil }
+        guard prefixLength == 0, table == mainTable, family == familyV4 || family == familyV6 else { return .other }
+        return .defaultRoute(family == familyV4 ? .v4 : .v6)
     }
 
     private static func link(_ payload: borrowing RawSpan, isGone: Bool) -> Content? {

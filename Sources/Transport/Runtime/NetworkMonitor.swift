@@ -1,7 +1,8 @@
 import Glibc
 package import ICELite
 
-/// Tells the addresses of this machine, whole, now and whenever they change.
+/// Tells the addresses of this machine, whole, now and whenever they change, and when the way to the world leaves by another
+/// interface.
 ///
 /// It listens to the kernel's routing messages; where those cannot be had (some containers) it asks `getifaddrs` every
 /// two seconds. Confined to its loop.
@@ -18,6 +19,9 @@ package final class NetworkMonitor {
 
     private let loop: EventLoop
     private let onChange: ([NetworkInterfaces.Address]) -> Void
+    private let onRouteChange: () -> Void
+    /// By which interfaces IPv4 and IPv6 leave for the world; nil where they do not.
+    private var exits: [UInt32?] = []
     private var watch = NetworkWatch()
     private var fd: Int32 = -1
     private var timer: TimerID?
@@ -28,13 +32,20 @@ package final class NetworkMonitor {
     /// - Parameters:
     ///   - listens: false to ask at intervals, as where the kernel's messages cannot be had.
     ///   - onChange: called on the loop with each new set, not with the first. Released by `stop`.
-    package init(loop: EventLoop, listens: Bool = true, onChange: @escaping ([NetworkInterfaces.Address]) -> Void) {
+    ///   - onRouteChange: called on the loop when the default route of a family goes by another interface than before, or
+    ///     is gone: after `onChange`, where the addresses changed as well.
+    package init(
+        loop: EventLoop, listens: Bool = true, onChange: @escaping ([NetworkInterfaces.Address]) -> Void,
+        onRouteChange: @escaping () -> Void = {}
+    ) {
         loop.preconditionOnLoop()
         self.loop = loop
         self.onChange = onChange
+        self.onRouteChange = onRouteChange
         timer = loop.makeTimer { [unowned self] in timeout() }
         if listens { listen() }
         if fd < 0 { poll() }
+        exits = currentExits()
         isStarting = false
     }
 
@@ -46,6 +57,14 @@ package final class NetworkMonitor {
         closeSocket()
         if let timer { loop.cancel(timer) }
         timer = nil
+    }
+
+    /// Asks for everything anew in a moment: something may have been missed. What is not as it was is told as any change.
+    package func rescan() {
+        loop.preconditionOnLoop()
+        guard let timer else { return }
+        watch.rescan(now: loop.now)
+        loop.arm(timer, at: isPolling ? loop.now : watch.nextDeadline)
     }
 
     // MARK: - Listening
@@ -99,6 +118,7 @@ package final class NetworkMonitor {
             return poll()
         }
         if let change = watch.pollChange() { tell(change) }
+        if watch.pollRouteChange() { compareExits() }
         if let timer { loop.arm(timer, at: watch.nextDeadline) }
     }
 
@@ -114,6 +134,7 @@ package final class NetworkMonitor {
     private func poll() {
         isPolling = true
         tell(NetworkInterfaces.all())
+        compareExits()
         if let timer { loop.arm(timer, at: loop.now + Self.pollInterval) }
     }
 
@@ -121,5 +142,25 @@ package final class NetworkMonitor {
         guard found != addresses else { return }
         addresses = found
         if !isStarting { onChange(found) }
+    }
+
+    // MARK: - Routes
+
+    /// Nobody is sent anything: any address that only a default route leads to will do.
+    private static let farAway = [IPAddress(v4: 0xC629_0004), IPAddress(v6High: 0x2001_0503_BA3E_0000, low: 0x2_0030)]
+
+    private func currentExits() -> [UInt32?] {
+        Self.farAway.map { target in
+            let source = NetworkInterfaces.localAddress(towards: SocketAddress(ip: target, port: 0))
+            return source.flatMap { ip in addresses.first { $0.ip == ip }?.index }
+        }
+    }
+
+    private func compareExits() {
+        guard !isStarting, timer != nil else { return }
+        let found = currentExits()
+        let isOther = zip(exits, found).contains { $0 != nil && $0 != $1 }
+        exits = found
+        if isOther { onRouteChange() }
     }
 }

@@ -1,6 +1,7 @@
 package import ICELite
 
-/// Follows the kernel's routing messages and tells the whole set of usable addresses, once for each burst of changes.
+/// Follows the kernel's routing messages and tells the whole set of usable addresses, and that routes may have changed, once
+/// for each burst of changes.
 ///
 /// No I/O: datagrams and the time go in; requests for dumps and sets of addresses come out. A set that is told is always
 /// that of a whole dump and the news since, never half of one.
@@ -25,6 +26,8 @@ package struct NetworkWatch: Sendable {
         package var malformed = 0
         /// Sets told.
         package var changes = 0
+        /// Default routes that came, changed or went.
+        package var routes = 0
     }
 
     private enum Phase: Hashable {
@@ -45,6 +48,7 @@ package struct NetworkWatch: Sendable {
     private var request: NetlinkRequest?
     private var told: [NetworkInterfaces.Address]?
     private var change: [NetworkInterfaces.Address]?
+    private var mayRouteDiffer = false
     private var unsettled: (first: Instant, last: Instant)?
     private var dumpAt = Instant.never
 
@@ -65,9 +69,10 @@ package struct NetworkWatch: Sendable {
     package mutating func receive(_ bytes: borrowing RawSpan, now: Instant) {
         guard phase != .idle, phase != .failed else { return }
         let version = table.version
+        let routes = counters.routes
         let isWhole = NetlinkMessage.read(bytes) { handle($0, now: now) }
         if !isWhole { counters.malformed += 1 }
-        if table.version != version { unsettled = (unsettled?.first ?? now, now) }
+        if table.version != version || counters.routes != routes { unsettled = (unsettled?.first ?? now, now) }
         if phase == .following, told == nil { tell() }
     }
 
@@ -75,6 +80,12 @@ package struct NetworkWatch: Sendable {
     package mutating func overrun(now: Instant) {
         guard phase != .idle, phase != .failed else { return }
         counters.overruns += 1
+        expectDump(now: now)
+    }
+
+    /// Something may have been missed: everything is asked for anew, once the kernel has been silent for a moment.
+    package mutating func rescan(now: Instant) {
+        guard phase == .following else { return }
         expectDump(now: now)
     }
 
@@ -98,6 +109,12 @@ package struct NetworkWatch: Sendable {
     package mutating func pollChange() -> [NetworkInterfaces.Address]? {
         defer { change = nil }
         return change
+    }
+
+    /// Whether default routes may be other ones than when this was asked before: after each burst of changes.
+    package mutating func pollRouteChange() -> Bool {
+        defer { mayRouteDiffer = false }
+        return mayRouteDiffer
     }
 
     // MARK: - Private
@@ -134,6 +151,7 @@ package struct NetworkWatch: Sendable {
 
     private mutating func handle(_ message: NetlinkMessage, now: Instant) {
         table.apply(message.content)
+        if case .defaultRoute = message.content { counters.routes += 1 }
         guard case .dumping(let asked) = phase, message.sequence == asked.sequence else { return }
         if message.isInterrupted { isInterrupted = true }
         switch message.content {
@@ -144,12 +162,14 @@ package struct NetworkWatch: Sendable {
             phase = .following
             attempts = 0
             dumpAt = .never
-        case .link, .linkGone, .address, .addressGone, .other: break
+        case .link, .linkGone, .address, .addressGone, .defaultRoute, .other: break
         }
     }
 
     private mutating func tell() {
         unsettled = nil
+        // A link that goes down takes its routes along without a word about them.
+        mayRouteDiffer = true
         let usable = table.usable
         guard usable != told else { return }
         told = usable

@@ -69,6 +69,34 @@ import Testing
         #expect(read(bytes).messages.first?.content == .other)
     }
 
+    @Test("A default route of the main table is told by its family, any other route is of no interest")
+    func routes() {
+        for (family, expected) in [(UInt8(2), IPAddress.Family.v4), (10, .v6)] {
+            for kind in [UInt8(24), 25] {
+                #expect(
+                    read(NetlinkVectors.route(kind: kind, family: family)).messages.map(\.content)
+                        == [.defaultRoute(expected)])
+            }
+        }
+        for other in [
+            NetlinkVectors.route(prefixLength: 24), NetlinkVectors.route(table: 255), NetlinkVectors.route(family: 7),
+            // The attribute's 32 bits go first: this is another table.
+            NetlinkVectors.route(attribute: octets(8, 0, 15, 0, 0xFE, 1, 0, 0)),
+        ] {
+            let found = read(other)
+            #expect(found.isWhole && found.messages.map(\.content) == [.other])
+        }
+        let inAttribute = NetlinkVectors.route(table: 0, attribute: octets(8, 0, 15, 0, 0xFE, 0, 0, 0))
+        #expect(read(inAttribute).messages.map(\.content) == [.defaultRoute(.v4)])
+        for length in 1..<inAttribute.count { #expect(!read(Array(inAttribute[..<length])).isWhole) }
+        // Cut with a length that says so: no header, or half an attribute.
+        for length in 16..<inAttribute.count where length != 28 {
+            var bytes = Array(inAttribute[..<length])
+            bytes[0] = UInt8(length)
+            #expect(!read(bytes).isWhole, "\(length)")
+        }
+    }
+
     @Test("An error carries its number, and 0 is none")
     func errors() {
         let header = octets(20, 0, 0, 0, 2, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0)

@@ -31,6 +31,14 @@ enum NetlinkVectors {
 
     static func part(_ name: String) throws -> [[UInt8]] { try #require(try parts()[name]) }
 
+    /// A message about a route (rtnetlink(7), `struct rtmsg`) with the attributes `attribute`.
+    static func route(
+        kind: UInt8 = 24, family: UInt8 = 2, prefixLength: UInt8 = 0, table: UInt8 = 254, attribute: [UInt8] = []
+    ) -> [UInt8] {
+        octets(UInt8(28 + attribute.count), 0, 0, 0, kind, 0, 0, 0) + [UInt8](repeating: 0, count: 8)
+            + octets(family, prefixLength, 0, 0, table, 3, 0, 1, 0, 0, 0, 0) + attribute
+    }
+
     /// `datagram` with another sequence number in each of its messages.
     static func renumbered(_ datagram: [UInt8], _ sequence: UInt32) -> [UInt8] {
         var bytes = datagram

@@ -57,4 +57,43 @@ import Testing
             await loop.run { monitor.0.value.stop() }
         }
     }
+
+    /// In a network namespace of the loop's thread; nothing where that is not allowed.
+    @Test("A default route that goes by another interface, or goes, is told though the addresses stay")
+    func defaultRoute() async throws {
+        try await withLoop { loop in
+            typealias Unshare = @convention(c) (Int32) -> Int32
+            let symbol = try #require(dlsym(nil, "unshare"))
+            let enter = unsafeBitCast(symbol, to: Unshare.self)
+            let newNetwork: Int32 = 0x4000_0000
+            let setUp =
+                "ip link add va type veth peer name vb && ip addr add 192.0.2.2/24 dev va"
+                + " && ip addr add 198.51.100.2/24 dev vb && ip link set va up && ip link set vb up"
+                + " && ip route add default dev va metric 5"
+            guard await loop.run({ enter(newNetwork) == 0 && system("\(setUp) 2>/dev/null") == 0 }) else { return }
+            let told = Happenings<String>()
+            let monitor = await loop.run {
+                Box(
+                    NetworkMonitor(
+                        loop: loop, onChange: { _ in told.add("addresses") }, onRouteChange: { told.add("route") }))
+            }
+            // Link-local addresses are on their way.
+            _ = await loop.run { system("ip link set lo up") }
+            while await told.next() != "addresses" {}
+            _ = await loop.run { system("ip route add 203.0.113.0/24 dev vb; ip route add default dev vb metric 9") }
+            _ = await loop.run { system("ip route del default dev va metric 5") }
+            var next = await told.next()
+            while next == "addresses" { next = await told.next() }
+            #expect(next == "route")
+            _ = await loop.run { system("ip route del default dev vb metric 9") }
+            next = await told.next()
+            while next == "addresses" { next = await told.next() }
+            #expect(next == "route")
+            let counters = await loop.run {
+                defer { monitor.value.stop() }
+                return monitor.value.counters
+            }
+            #expect(counters.routes >= 3)
+        }
+    }
 }

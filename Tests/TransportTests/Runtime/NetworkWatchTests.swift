@@ -214,6 +214,64 @@ import Testing
         #expect(ips(told7) == allIPs)
     }
 
+    @Test("Looking again asks for everything once, and tells nothing where nothing is other")
+    func rescan() throws {
+        var watch = try following()
+        _ = watch.pollChange()
+        let now = start + .seconds(10)
+        for _ in 0..<5 { watch.rescan(now: now) }
+        expectNoRequest(&watch)
+        #expect(watch.nextDeadline == now + NetworkWatch.settleTime)
+        watch.handleTimeout(now: watch.nextDeadline)
+        watch.rescan(now: now + .milliseconds(20))
+        let answered = try answer(&watch, now: now + .milliseconds(20))
+        #expect(answered == 2)
+        watch.handleTimeout(now: now + .seconds(1))
+        expectNoChange(&watch)
+        #expect(watch.counters.dumps == 4)
+        // What was missed meanwhile is told.
+        try feed(&watch, "192.0.2.3 added to va", now: now + .seconds(2))
+        watch.handleTimeout(now: now + .seconds(3))
+        let change = watch.pollChange()
+        #expect(ips(change)?.contains("192.0.2.3") == true)
+        watch.rescan(now: now + .seconds(4))
+        watch.handleTimeout(now: now + .seconds(5))
+        _ = try answer(&watch, now: now + .seconds(5))
+        watch.handleTimeout(now: now + .seconds(6))
+        let again = watch.pollChange()
+        #expect(ips(again) == allIPs)
+    }
+
+    @Test("Changed default routes are told once, settled, without a set of addresses")
+    func routes() throws {
+        var watch = try following()
+        _ = watch.pollChange()
+        let first = watch.pollRouteChange()
+        #expect(first)
+        let now = start + .seconds(10)
+        for kind in [UInt8(25), 24, 24] {
+            watch.receive(NetlinkVectors.route(kind: kind).span.bytes, now: now)
+        }
+        let early = watch.pollRouteChange()
+        #expect(!early)
+        #expect(watch.nextDeadline == now + NetworkWatch.settleTime)
+        watch.handleTimeout(now: watch.nextDeadline)
+        let told = watch.pollRouteChange()
+        let again = watch.pollRouteChange()
+        #expect(told && !again)
+        expectNoChange(&watch)
+        #expect(watch.counters.routes == 3)
+        watch.receive(NetlinkVectors.route(prefixLength: 24).span.bytes, now: now + .seconds(1))
+        #expect(watch.nextDeadline == .never)
+    }
+
+    @Test("An interface without carrier has no usable address, whatever it is called besides")
+    func lostCarrier() {
+        let flags = NetlinkMessage.Link.up | NetlinkMessage.Link.running
+        #expect(!NetlinkMessage.Link(index: 1, name: "a", flags: flags).isUsable)
+        #expect(NetlinkMessage.Link(index: 1, name: "a", flags: flags | NetlinkMessage.Link.lowerUp).isUsable)
+    }
+
     @Test("A kernel that does not answer is given up after some attempts")
     func silence() {
         var watch = NetworkWatch()
