@@ -12,11 +12,12 @@ extension ClientDriver {
     /// Opens the sockets, before the line is there, and follows the machine's addresses from now on.
     func watchNetwork(isLoopback: Bool) {
         self.isLoopback = isLoopback
-        let monitor = NetworkMonitor(loop: loop) { [unowned self] addresses in
-            updateSockets(addresses)
-            call.networkChanged(to: sockets.map(\.localAddress), now: loop.now)
-            drain()
-        }
+        let monitor = NetworkMonitor(
+            loop: loop,
+            onChange: { [unowned self] addresses in
+                updateSockets(addresses)
+                tellSockets()
+            }, onRouteChange: { [unowned self] in hintNetwork() })
         self.monitor = monitor
         updateSockets(monitor.addresses)
     }
@@ -29,7 +30,7 @@ extension ClientDriver {
     }
 
     /// Closes the sockets whose address is gone and opens those that are missing.
-    private func updateSockets(_ addresses: [NetworkInterfaces.Address]) {
+    func updateSockets(_ addresses: [NetworkInterfaces.Address]) {
         let chosen: [IPAddress]
         if let asked = settings.origin.address {
             // Used as it is: 127.0.0.3 is an address of this machine, and no interface names it.
@@ -40,12 +41,22 @@ extension ClientDriver {
             chosen = NetworkInterfaces.selection(from: usable, isLoopback: isLoopback, open: open).map(\.ip)
         }
         for socket in sockets where !chosen.contains(socket.localAddress.ip) { close(socket) }
+        for socket in freshSockets where !chosen.contains(socket.localAddress.ip) { close(socket) }
+        freshSockets.removeAll { $0.fd < 0 }
         sockets = chosen.compactMap { ip in
             sockets.first { $0.fd >= 0 && $0.localAddress.ip == ip } ?? open(ip)
         }
     }
 
-    private func open(_ ip: IPAddress) -> UDPSocket? {
+    /// Every open socket's address: those in use from the start first.
+    var localAddresses: [SocketAddress] { sockets.map(\.localAddress) + freshSockets.map(\.localAddress) }
+
+    func tellSockets() {
+        call.networkChanged(to: localAddresses, now: loop.now)
+        drain()
+    }
+
+    func open(_ ip: IPAddress) -> UDPSocket? {
         guard let socket = try? UDPSocket.open(bind: SocketAddress(ip: ip, port: 0)) else {
             // Gone already, which the monitor will say, or no descriptor is left: the call does with less.
             socketFailures += 1
@@ -65,7 +76,7 @@ extension ClientDriver {
         }
     }
 
-    private func close(_ socket: UDPSocket) {
+    func close(_ socket: UDPSocket) {
         guard socket.fd >= 0 else { return }
         loop.unregister(socket.fd)
         socket.close()
@@ -78,8 +89,9 @@ extension ClientDriver {
         monitor = nil
         for lookup in lookups.values { lookup.cancel() }
         lookups.removeAll()
-        for socket in sockets { close(socket) }
+        for socket in sockets + freshSockets { close(socket) }
         sockets.removeAll()
+        freshSockets.removeAll()
     }
 
     // MARK: Datagrams

@@ -83,6 +83,12 @@ final class ClientDriver: @unchecked Sendable {
     var stream: ByteStream?
     /// One for each interface and family, most preferred first.
     var sockets: [UDPSocket] = []
+    /// A second one of some of their addresses, on another port, while an outage is being repaired.
+    var freshSockets: [UDPSocket] = []
+    /// Those that were opened so far.
+    var freshSocketsOpened = 0
+    /// `EventLoop.stallCount` that was taken note of.
+    var stallsSeen = 0
     var monitor: NetworkMonitor?
     /// The peer is on this machine: loopback addresses are used, and only they.
     var isLoopback = false
@@ -94,7 +100,7 @@ final class ClientDriver: @unchecked Sendable {
     var detours: [SocketAddress: SocketAddress] = [:]
     private var startedAt = Instant.zero
     private var snapshotAt = Instant.zero
-    private var isFinished = false
+    private(set) var isFinished = false
     private var isDraining = false
     /// The application does not take its messages.
     private var isOverrun = false
@@ -196,7 +202,7 @@ final class ClientDriver: @unchecked Sendable {
         call.timings.connected = timing.connected
         call.timings.tlsDone = timing.secured
         setLoopback((settings.lineDetour?.target ?? stream?.remoteAddress)?.ip.unmapped.isLoopback == true)
-        call.lineConnected(localAddresses: sockets.map(\.localAddress), now: loop.now)
+        call.lineConnected(localAddresses: localAddresses, now: loop.now)
         drain()
     }
 
@@ -214,6 +220,7 @@ final class ClientDriver: @unchecked Sendable {
     func drain() {
         guard !isDraining, !isFinished else { return }
         isDraining = true
+        noticeStall()
         let now = loop.now
         sendDatagrams(now: now)
         writeLine()
@@ -233,12 +240,16 @@ final class ClientDriver: @unchecked Sendable {
     func sendDatagrams(now: Instant) {
         while var packet = pool.take() {
             guard let transmit = call.pollTransmit(into: &packet, now: now) else { return }
-            guard let socket = sockets.first(where: { $0.localAddress == transmit.path.local }) else { continue }
+            guard let socket = socket(bound: transmit.path.local) else { continue }
             let remote = detour(transmit.path.remote)
             if case .failed(let errno) = socket.send(packet.bytes, to: remote) {
                 call.sendFailed(path: transmit.path, failure: ICESendFailure(errno: errno), now: now)
             }
         }
+    }
+
+    private func socket(bound local: SocketAddress) -> UDPSocket? {
+        sockets.first { $0.localAddress == local } ?? freshSockets.first { $0.localAddress == local }
     }
 
     private func writeLine() {
@@ -260,7 +271,8 @@ final class ClientDriver: @unchecked Sendable {
             if state != .ended { tell(.stateChanged(state), now: now) }
         case .transportChanged(let kind, let fallback): tell(.transportChanged(kind, fallback), now: now)
         case .recoveringChanged(let isOn): tell(.recoveringChanged(isOn), now: now)
-        case .socketsWanted, .socketsSettled: break
+        case .socketsWanted: openFreshSockets()
+        case .socketsSettled: closeUnusedSockets()
         case .message(let bytes):
             guard !shared.yield(.message(bytes)) else { return }
             isOverrun = true

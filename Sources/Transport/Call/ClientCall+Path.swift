@@ -39,6 +39,9 @@ extension ClientCall {
         settle(now: now)
     }
 
+    /// The local addresses of the selected pair and of the one that may take over at once; empty without a path.
+    package var localAddressesInUse: [SocketAddress] { carriages.readPath { $0.localAddressesInUse } ?? [] }
+
     /// The answer to `resolve`: where the server is; nothing when its name has no address.
     ///
     /// The first address of each family is asked. A server that cannot be had costs nothing but its candidate.

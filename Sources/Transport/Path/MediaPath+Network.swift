@@ -78,6 +78,9 @@ extension MediaPath {
         pump(now: now)
     }
 
+    /// The client's addresses that carry the call or may at once.
+    var localAddressesInUse: [SocketAddress] { [full?.selectedPath, full?.warmPath].compactMap { $0?.local } }
+
     // MARK: Restart
 
     /// Begins a restart (RFC 8445 §9) with new credentials of ours, to be signalled. DTLS, SRTP and media stay as they are,
