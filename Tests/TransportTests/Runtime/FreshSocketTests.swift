@@ -82,10 +82,12 @@ import Testing
             #expect(!used.isEmpty && used.allSatisfy(driver.sockets.map(\.localAddress).contains))
             #expect(driver.freshSockets.isEmpty)
             #expect(driver.sockets.count == old.count)
-            return driver.call.snapshot(startedAt: .zero).audio.packetsReceivedOnPath
+            return driver.call.snapshot(startedAt: .zero, now: driver.loop.now).audio.packetsReceivedOnPath
         }
         #expect(
-            await become(driver) { $0.call.snapshot(startedAt: .zero).audio.packetsReceivedOnPath > heard + 20 })
+            await become(driver) {
+                $0.call.snapshot(startedAt: .zero, now: $0.loop.now).audio.packetsReceivedOnPath > heard + 20
+            })
         #expect(await driver.loop.run { driver.call.state == .active })
         driver.end(failure: nil)
     }
