@@ -92,6 +92,25 @@ let package = Package(
             name: "FuzzTargets", dependencies: ["Transport", "TransportRuntime", "TransportMedia", "ICELite"],
             path: "Fuzz/Targets", swiftSettings: strict),
 
+        // Whole calls on a virtual clock: the world, its judge and the command that runs them. In no product.
+        .target(
+            name: "CSeededRandom", path: "Tests/Simulation/CSeededRandom", cSettings: strictC,
+            linkerSettings: [.linkedLibrary("crypto")]),
+        .target(
+            name: "CallSimulation",
+            dependencies: [
+                "Transport", "TransportRuntime", "TransportMedia", "TransportLine", "ICELite", "TransportTestKit",
+                "CSeededRandom",
+            ],
+            path: "Tests/Simulation/CallSimulation", swiftSettings: strict),
+        .executableTarget(
+            name: "call-simulation", dependencies: ["CallSimulation", "Transport", "ICELite"],
+            path: "Tests/Simulation/call-simulation", swiftSettings: strict),
+        .testTarget(
+            name: "SimulationTests",
+            dependencies: ["CallSimulation", "Transport", "TransportMedia", "ICELite", "TransportTestKit"],
+            path: "Tests/Simulation/Tests", swiftSettings: strict),
+
         .testTarget(
             name: "ICELiteTests", dependencies: ["ICELite", "FuzzTargets"], resources: [.copy("Vectors")],
             swiftSettings: strict),
