@@ -1,0 +1,100 @@
+import ICELite
+import Transport
+
+/// Rule 7: queues stay within their limits, an end sends only so much, bridges end, and an ended call leaves nothing.
+struct InvariantBounded {
+    /// The packets of the last second, in a ring.
+    private struct Window {
+        var times = [Instant](repeating: Instant(nanoseconds: .min / 2), count: JudgeLimits.packets)
+        var next = 0
+        var checks = 0
+        var figuresAt: Instant?
+
+        /// Adds a packet; true when it is one too many in a second.
+        mutating func add(_ now: Instant) -> Bool {
+            let isTooMany = now - times[next] < .seconds(1)
+            times[next] = now
+            next = next + 1 == times.count ? 0 : next + 1
+            return isTooMany
+        }
+    }
+
+    private var client = Window()
+    private var server = Window()
+
+    mutating func begin() {
+        reset(&client)
+        reset(&server)
+    }
+
+    private func reset(_ window: inout Window) {
+        for index in window.times.indices { window.times[index] = Instant(nanoseconds: .min / 2) }
+        window.next = 0
+        window.checks = 0
+        window.figuresAt = nil
+    }
+
+    mutating func send(
+        from end: CallEnd, on wire: Wire, isAudio: Bool, at now: Instant, picture: JudgePicture,
+        findings: inout JudgeFindings
+    ) {
+        // Of the line's stream only audio is cut into packets.
+        if case .line = wire, !isAudio { return }
+        let isTooMany = end == .client ? client.add(now) : server.add(now)
+        if isTooMany {
+            findings.report(.bounded, at: now, "the \(end) sent more than \(JudgeLimits.packets) packets in a second")
+        }
+        if case .path = wire, let endedAt = picture[end].endedAt, now - endedAt > JudgeLimits.lastWords {
+            findings.report(
+                .bounded, at: now, "the \(end) sends datagrams \(JudgeText.milliseconds(now - endedAt)) after its end")
+        }
+    }
+
+    mutating func take(
+        _ figures: CallFigures, of end: CallEnd, at now: Instant, picture: JudgePicture,
+        findings: inout JudgeFindings
+    ) {
+        if figures.lineBytesQueued > JudgeLimits.lineBytesQueued {
+            findings.report(
+                .bounded, at: now,
+                "\(figures.lineBytesQueued) bytes wait for the line at the \(end), limit \(JudgeLimits.lineBytesQueued)"
+            )
+        }
+        var window = end == .client ? client : server
+        let checks = figures.checksSent - window.checks
+        if let before = window.figuresAt, now - before <= .seconds(1), checks > JudgeLimits.checks {
+            findings.report(
+                .bounded, at: now, "\(checks) checks of the \(end) in a second, limit \(JudgeLimits.checks)")
+        }
+        window.checks = figures.checksSent
+        window.figuresAt = now
+        if end == .client { client = window } else { server = window }
+        checkBridge(of: end, at: now, picture: picture, findings: &findings)
+    }
+
+    /// With the path good again the bridge is over, at the latest.
+    private func checkBridge(
+        of end: CallEnd, at now: Instant, picture: JudgePicture, findings: inout JudgeFindings
+    ) {
+        guard picture[end].isBridgeAsked, let asked = picture[end].suspectSince, picture.client.transport == .webrtc,
+            picture.server.transport == .webrtc, let goodSince = picture.path.bothSince,
+            let runSince = picture.bothRunSince
+        else { return }
+        let begins = max(asked, max(goodSince, runSince))
+        let limit = JudgeLimits.bridgeAfterRepair + 4 * picture.roundTrip
+        guard now - begins > limit else { return }
+        findings.report(
+            .bounded, at: now,
+            "the \(end) still asks for the bridge \(JudgeText.seconds(now - begins)) after the path is good, limit "
+                + JudgeText.seconds(limit))
+    }
+
+    func finish(_ call: ObservedCall, findings: inout JudgeFindings) {
+        let facts = call.facts
+        if facts.clientWaits { findings.report(.bounded, at: facts.endedAt, "the client still waits for a deadline") }
+        if facts.serverWaits { findings.report(.bounded, at: facts.endedAt, "the server still waits for a deadline") }
+        if facts.packetsLeft != 0 {
+            findings.report(.bounded, at: facts.endedAt, "\(facts.packetsLeft) packets were not given back")
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import ICELite
+import Transport
+
+/// Rule 1: every state is left in time, and only by an edge of the documented graph.
+struct InvariantDecidedInTime {
+    private struct End {
+        var isSeen = false
+        var state = TransportState.idle
+        var isRecovering = false
+        var openedAt: Instant?
+        var recoversSince: Instant?
+        /// The first suspicion of an outage, and when it was last over.
+        var outageBegan: Instant?
+        var outageEnded: Instant?
+    }
+
+    private var startedAt: Instant?
+    private var helloAt: Instant?
+    private var isWelcomed = false
+    private var isChosen = false
+    private var client = End()
+    private var server = End()
+
+    mutating func take(
+        _ what: Observation, at now: Instant, picture: JudgePicture, findings: inout JudgeFindings
+    ) {
+        switch what {
+        case .milestone(.start): startedAt = now
+        case .milestone(.helloSent): helloAt = now
+        case .milestone(.welcome): isWelcomed = true
+        case .choice(.client, _, let transport, _): if transport != nil { isChosen = true }
+        case .state(let end, let state, let isRecovering):
+            var machine = end == .client ? client : server
+            step(&machine, of: end, to: state, isRecovering: isRecovering, at: now, findings: &findings)
+            if end == .client { client = machine } else { server = machine }
+        default: break
+        }
+    }
+
+    private func step(
+        _ machine: inout End, of end: CallEnd, to state: TransportState, isRecovering: Bool, at now: Instant,
+        findings: inout JudgeFindings
+    ) {
+        // What an end is found in first is no step.
+        if machine.isSeen, !Self.isEdge(from: machine.state, to: state) {
+            findings.report(
+                .decidedInTime, at: now, "\(end) went from \(machine.state.rawValue) to \(state.rawValue)")
+        }
+        if isRecovering, state != .active {
+            findings.report(.decidedInTime, at: now, "\(end) recovers while \(state.rawValue)")
+        }
+        if machine.openedAt == nil, state == .connecting { machine.openedAt = now }
+        if isRecovering, !machine.isRecovering {
+            let isSame = machine.outageEnded.map { now - $0 < JudgeLimits.sameOutage } ?? false
+            if !isSame { machine.outageBegan = now }
+            machine.recoversSince = now
+        } else if !isRecovering, machine.isRecovering {
+            machine.outageEnded = now
+            machine.recoversSince = nil
+        }
+        machine.isSeen = true
+        machine.state = state
+        machine.isRecovering = isRecovering
+    }
+
+    private static func isEdge(from: TransportState, to: TransportState) -> Bool {
+        switch (from, to) {
+        case (.idle, .connecting), (.idle, .ended), (.connecting, .active), (.connecting, .ended), (.active, .ended),
+            (.idle, .idle), (.connecting, .connecting), (.active, .active):
+            true
+        case (.idle, .active), (.connecting, .idle), (.active, .idle), (.active, .connecting), (.ended, _): false
+        }
+    }
+
+    /// Time has come to `now`: what should have happened before?
+    func pass(to now: Instant, picture: JudgePicture, findings: inout JudgeFindings) {
+        if client.state == .connecting, let startedAt {
+            if !isWelcomed, picture.isOverdue(startedAt + JudgeLimits.welcome, of: .client, now: now) {
+                findings.report(.decidedInTime, at: now, "no welcome and not ended 15 s after start")
+            }
+            if let helloAt, !isChosen, picture.isOverdue(helloAt + JudgeLimits.choice, of: .client, now: now) {
+                findings.report(.decidedInTime, at: now, "no carriage chosen 12 s after hello")
+            }
+            if picture.isOverdue(startedAt + JudgeLimits.active, of: .client, now: now) {
+                findings.report(.decidedInTime, at: now, "neither active nor ended 27 s after start")
+            }
+        }
+        if server.state == .connecting, let openedAt = server.openedAt,
+            picture.isOverdue(openedAt + JudgeLimits.serverActive, of: .server, now: now)
+        {
+            findings.report(
+                .decidedInTime, at: now, "the server is neither active nor ended 45 s after the line opened")
+        }
+        check(client, of: .client, at: now, picture: picture, findings: &findings)
+        check(server, of: .server, at: now, picture: picture, findings: &findings)
+    }
+
+    private func check(
+        _ machine: End, of end: CallEnd, at now: Instant, picture: JudgePicture, findings: inout JudgeFindings
+    ) {
+        if let began = machine.outageBegan, let since = machine.recoversSince {
+            // An outage that begins again behind its window has nothing left, but may be seen for an instant.
+            let due = max(began + JudgeLimits.recovering, since)
+            if picture.isOverdue(due + grace(of: end), of: end, now: now) {
+                findings.report(
+                    .decidedInTime, at: now,
+                    "\(end) recovers \(JudgeText.seconds(now - began)) after the outage began, window 10 s")
+            }
+        }
+        guard machine.state == .connecting || machine.state == .active, let heardAt = picture[end].lineHeardAt
+        else { return }
+        let isOnPath = machine.state == .active && picture[end].transport == .webrtc
+        let limit = JudgeLimits.lineDead + (isOnPath ? JudgeLimits.lineLost : 0)
+        if picture.isOverdue(heardAt + limit, of: end, now: now) {
+            findings.report(
+                .decidedInTime, at: now,
+                "\(end) is \(machine.state.rawValue) \(JudgeText.seconds(now - heardAt)) after the line's last byte, "
+                    + "limit \(JudgeText.seconds(limit))")
+        }
+    }
+
+    /// The server learns of the client's decision by the line.
+    private func grace(of end: CallEnd) -> Nanoseconds { end == .server ? JudgeLimits.goodArrival : 0 }
+}

@@ -1,0 +1,63 @@
+import ICELite
+import Transport
+
+/// Rule 12: 12 s after the last fault the call runs on one carriage without gaps, or has ended as the rules allow.
+struct InvariantLiveness {
+    private var isChecked = false
+    private var healedAt: Instant?
+    private var gapAtClient = 0
+    private var gapAtServer = 0
+
+    mutating func begin(_ call: ObservedCall) {
+        self = InvariantLiveness()
+        healedAt = call.facts.healingSince.map { $0 + JudgeLimits.healed }
+    }
+
+    mutating func take(
+        _ played: Played, at end: CallEnd, now: Instant, picture: JudgePicture, findings: inout JudgeFindings
+    ) {
+        guard let healedAt, now > healedAt else { return }
+        let isFrame = if case .frame = played { true } else { false }
+        if end == .client {
+            gapAtClient = isFrame ? 0 : gapAtClient + 1
+        } else {
+            gapAtServer = isFrame ? 0 : gapAtServer + 1
+        }
+        let talker = picture[end.peer]
+        guard !isFrame, let runs = picture.bothRunSince, let talks = talker.talksSince,
+            now - talker.capturedAt <= JudgeLimits.talking,
+            now - max(talks, runs) >= 2 * picture.roundTrip + JudgeLimits.carriableAfter
+        else { return }
+        let gap = Int64(end == .client ? gapAtClient : gapAtServer) * JudgeLimits.pull
+        if gap > JudgeLimits.healedGap {
+            findings.report(
+                .liveness, at: now,
+                "nothing to hear at the \(end) for \(JudgeText.milliseconds(gap)), \(JudgeText.seconds(now - healedAt + JudgeLimits.healed)) after the last fault"
+            )
+        }
+    }
+
+    /// Time has come to `now`: 12 s after the last fault the call has found its carriage.
+    mutating func pass(to now: Instant, picture: JudgePicture, findings: inout JudgeFindings) {
+        guard !isChecked, let healedAt, now > healedAt else { return }
+        isChecked = true
+        for end in CallEnd.allCases where picture[end].state == .active {
+            if picture[end].isRecovering {
+                findings.report(.liveness, at: now, "the \(end) still recovers 12 s after the last fault")
+            } else if picture[end].isBridgeAsked {
+                findings.report(.liveness, at: now, "the \(end) still asks for the bridge 12 s after the last fault")
+            }
+        }
+    }
+
+    mutating func take(
+        _ outcome: CallOutcome, of end: CallEnd, at now: Instant, picture: JudgePicture,
+        findings: inout JudgeFindings
+    ) {
+        guard let healedAt, now > healedAt, case .ended(.failed(let message)) = outcome else { return }
+        findings.report(
+            .liveness, at: now,
+            "the \(end) failed \(JudgeText.seconds(now - healedAt + JudgeLimits.healed)) after the last fault: \(message)"
+        )
+    }
+}

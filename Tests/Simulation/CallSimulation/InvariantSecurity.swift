@@ -1,0 +1,29 @@
+import ICELite
+
+/// Rule 11: nothing is sent where nobody has answered for 30 s, and to nobody who is not of the call.
+struct InvariantSecurity {
+    /// The pairs a client has heard on: a handful, so an array in the order they came.
+    private var heardAt: [(path: NetworkPath, at: Instant)] = []
+
+    mutating func begin() { heardAt.removeAll(keepingCapacity: true) }
+
+    mutating func arrive(_ path: NetworkPath, at end: CallEnd, now: Instant) {
+        guard end == .client else { return }
+        for index in heardAt.indices where heardAt[index].path == path {
+            heardAt[index].at = now
+            return
+        }
+        heardAt.append((path, now))
+    }
+
+    func send(_ path: NetworkPath, from end: CallEnd, isAudio: Bool, at now: Instant, findings: inout JudgeFindings) {
+        guard end == .client, isAudio else { return }
+        for known in heardAt where known.path == path {
+            guard now - known.at > JudgeLimits.consent else { return }
+            return findings.report(
+                .security, at: now,
+                "the client sends audio on a pair that last answered \(JudgeText.seconds(now - known.at)) ago")
+        }
+        findings.report(.security, at: now, "the client sends audio on a pair that never answered")
+    }
+}

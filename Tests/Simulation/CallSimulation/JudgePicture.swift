@@ -1,0 +1,203 @@
+import ICELite
+import Transport
+import TransportMedia
+
+/// The call as it stands at one observation: what several rules ask for, kept once.
+struct JudgePicture {
+    struct End {
+        var state = TransportState.idle
+        var isSeen = false
+        var isRecovering = false
+        var activeSince: Instant?
+        var endedAt: Instant?
+        var epoch = 0
+        var transport: TransportKind?
+        var isBridgeAsked = false
+        var bridgeOffAt: Instant?
+        /// When the line last brought something.
+        var lineHeardAt: Instant?
+        /// No input reaches its machine.
+        var suspensions = 0
+        var resumedAt = Instant.zero
+        /// Each input may wait this long.
+        var stall: Nanoseconds = 0
+        /// Its application talks without a pause since.
+        var talksSince: Instant?
+        var capturedAt = Instant.zero
+        var pathClosedAt: Instant?
+        var lineClosedAt: Instant?
+
+        /// It recovers or asks for the bridge since.
+        var suspectSince: Instant?
+
+        /// The line has been silent for as long as this end waits for a byte.
+        func hasGivenUpLine(now: Instant) -> Bool {
+            guard let lineHeardAt else { return false }
+            if now - lineHeardAt > JudgeLimits.lineDead { return true }
+            guard let suspectSince else { return false }
+            return now - max(lineHeardAt, suspectSince) > JudgeLimits.suspectLineDead
+        }
+
+        mutating func noteSuspicion(now: Instant) {
+            suspectSince = isRecovering || isBridgeAsked ? (suspectSince ?? now) : nil
+        }
+
+        /// Its machine is not being run.
+        var isSuspended: Bool { suspensions > 0 }
+    }
+
+    /// Since when each direction is good; nil while it is not.
+    struct Carriage {
+        var upSince: Instant?
+        var downSince: Instant?
+
+        /// Since when both directions are.
+        var bothSince: Instant? {
+            guard let upSince, let downSince else { return nil }
+            return max(upSince, downSince)
+        }
+
+        mutating func set(up: Bool, down: Bool, now: Instant) {
+            upSince = up ? (upSince ?? now) : nil
+            downSince = down ? (downSince ?? now) : nil
+        }
+    }
+
+    private(set) var client = End()
+    private(set) var server = End()
+    private(set) var path = Carriage()
+    private(set) var line = Carriage()
+    /// The line was cut, or fell silent for so long that an end has given it up: there is no second one.
+    private(set) var lineGoneAt: Instant?
+    /// Faults that last, and when one last began or ended.
+    private(set) var faultsInEffect = 0
+    private(set) var faultAt = Instant(nanoseconds: .min / 2)
+    private(set) var rebindAt: Instant?
+    /// The longer of the two carriages' round trips.
+    private(set) var roundTrip: Nanoseconds = 0
+    private var faults: [Fault] = []
+
+    init() {}
+
+    mutating func begin(_ call: ObservedCall) {
+        self = JudgePicture()
+        faults = call.scenario.faults
+        client.stall = call.scenario.client.stall
+        server.stall = call.scenario.server.stall
+        roundTrip = max(call.facts.lineRoundTrip, call.facts.pathRoundTrip)
+    }
+
+    subscript(end: CallEnd) -> End { end == .client ? client : server }
+
+    /// Whether `deadline` of `end` has passed: one that came while its machine was not run is due when it is run again.
+    func isOverdue(_ deadline: Instant, of end: CallEnd, now: Instant) -> Bool {
+        let machine = end == .client ? client : server
+        return !machine.isSuspended && now > max(deadline, machine.resumedAt) + machine.stall
+    }
+
+    /// Since when `time` has been true of both ends: they are active and run.
+    var bothRunSince: Instant? {
+        guard client.state == .active, server.state == .active, !client.isSuspended, !server.isSuspended,
+            let first = client.activeSince, let second = server.activeSince
+        else { return nil }
+        return max(max(first, second), max(client.resumedAt, server.resumedAt))
+    }
+
+    /// Since when a carriage that both ends could use has been good, each by itself; the earlier of the two.
+    var carriesSince: Instant? {
+        let usesPath = client.transport == .webrtc && server.transport == .webrtc
+        let byPath = usesPath ? path.bothSince : nil
+        let byLine = lineGoneAt == nil ? line.bothSince : nil
+        guard let byPath else { return byLine }
+        guard let byLine else { return byPath }
+        return min(byPath, byLine)
+    }
+
+    // MARK: - Updating
+
+    mutating func take(_ what: Observation, at now: Instant) {
+        switch what {
+        case .state(let end, let state, let isRecovering):
+            change(end) { machine in
+                machine.isSeen = true
+                if state == .active, machine.state != .active { machine.activeSince = now }
+                if state == .ended, machine.endedAt == nil { machine.endedAt = now }
+                machine.state = state
+                machine.isRecovering = isRecovering
+                machine.noteSuspicion(now: now)
+            }
+        case .choice(let end, let epoch, let transport, _):
+            change(end) { machine in
+                machine.epoch = epoch
+                machine.transport = transport
+            }
+            updateOpenCarriages(now: now)
+        case .bridge(let end, let isAsked):
+            change(end) { machine in
+                if machine.isBridgeAsked, !isAsked { machine.bridgeOffAt = now }
+                machine.isBridgeAsked = isAsked
+                machine.noteSuspicion(now: now)
+            }
+            updateOpenCarriages(now: now)
+        case .arrived(let end, .line, _, _): change(end) { $0.lineHeardAt = now }
+        case .captured(let end, _):
+            change(end) { machine in
+                if machine.talksSince == nil || now - machine.capturedAt > JudgeLimits.talking {
+                    machine.talksSince = now
+                }
+                machine.capturedAt = now
+            }
+        case .network(let pathUp, let pathDown, let lineUp, let lineDown):
+            path.set(up: pathUp, down: pathDown, now: now)
+            line.set(up: lineUp, down: lineDown, now: now)
+        case .fault(let index, let isBeginning): note(index, isBeginning: isBeginning, now: now)
+        case .outcome, .sent, .arrived, .played, .accepted, .delivered, .milestone, .figures: break
+        }
+    }
+
+    /// Gives the line up once an end has heard nothing on it for as long as it waits.
+    mutating func pass(to now: Instant) {
+        guard lineGoneAt == nil else { return }
+        if client.hasGivenUpLine(now: now) || server.hasGivenUpLine(now: now) { lineGoneAt = now }
+    }
+
+    private mutating func change(_ end: CallEnd, _ body: (inout End) -> Void) {
+        switch end {
+        case .client: body(&client)
+        case .server: body(&server)
+        }
+    }
+
+    private mutating func updateOpenCarriages(now: Instant) {
+        let isBridged = client.isBridgeAsked || server.isBridgeAsked
+        for end in CallEnd.allCases {
+            change(end) { machine in
+                let takesPath = machine.transport != .websocket
+                let takesLine = machine.transport != .webrtc || isBridged
+                machine.pathClosedAt = takesPath ? nil : (machine.pathClosedAt ?? now)
+                machine.lineClosedAt = takesLine ? nil : (machine.lineClosedAt ?? now)
+            }
+        }
+    }
+
+    private mutating func note(_ index: Int, isBeginning: Bool, now: Instant) {
+        guard faults.indices.contains(index) else { return }
+        let fault = faults[index]
+        let ends: [CallEnd] = fault.end == .both ? [.client, .server] : [fault.end == .server ? .server : .client]
+        switch fault.verb {
+        case .rebind: if isBeginning { rebindAt = now }
+        case .cutFin, .cutReset, .cutSilent, .halfOpen: if isBeginning { lineGoneAt = lineGoneAt ?? now }
+        case .suspend, .stall:
+            for end in ends {
+                change(end) { machine in
+                    machine.suspensions = max(0, machine.suspensions + (isBeginning ? 1 : -1))
+                    machine.resumedAt = now
+                }
+            }
+        default: break
+        }
+        guard fault.verb != .rebind else { return }
+        faultAt = now
+        if fault.length > 0 { faultsInEffect = max(0, faultsInEffect + (isBeginning ? 1 : -1)) }
+    }
+}
