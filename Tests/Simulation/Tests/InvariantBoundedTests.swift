@@ -1,0 +1,74 @@
+import CallSimulation
+import ICELite
+import Testing
+import Transport
+
+@Suite struct InvariantBoundedTests {
+    private func active() -> HandMadeCall {
+        var call = HandMadeCall()
+        call.becomeActive(on: .webrtc)
+        call.see(.arrived(.client, .path(HandMadeCall.path), byteCount: 100, frame: nil), at: .seconds(1))
+        return call
+    }
+
+    private func sending(_ count: Int64, within length: Nanoseconds) -> HandMadeCall {
+        var call = active()
+        for index in 0..<count {
+            call.see(
+                .sent(.client, .path(HandMadeCall.path), byteCount: 100, frame: nil),
+                at: .seconds(2) + length * index / (count - 1))
+        }
+        call.hangUp(at: .seconds(4))
+        return call
+    }
+
+    @Test func anEndSends180PacketsASecond() {
+        #expect(sending(181, within: .seconds(1)).violations == [])
+        #expect(sending(181, within: .seconds(1) - 1_000).breaksOnly(.bounded))
+    }
+
+    @Test(arguments: [60, 61]) func anEndSends60ChecksASecond(_ checks: Int) {
+        var call = active()
+        var figures = CallFigures()
+        call.see(.figures(.client, figures), at: .seconds(2))
+        figures.checksSent = checks
+        call.see(.figures(.client, figures), at: .seconds(3))
+        call.hangUp(at: .seconds(4))
+        #expect(call.violations.map(\.invariant) == (checks == 60 ? [] : [.bounded]))
+    }
+
+    @Test(arguments: [0, 1]) func theLineQueuesUpToItsLimit(_ more: Int) {
+        var call = active()
+        var figures = CallFigures()
+        figures.lineBytesQueued = (1 << 20) + 256 * 1_024 + more
+        call.see(.figures(.client, figures), at: .seconds(2))
+        call.hangUp(at: .seconds(4))
+        #expect(call.violations.map(\.invariant) == (more == 0 ? [] : [.bounded]))
+    }
+
+    @Test(arguments: [0, 1_000]) func aBridgeEndsWhenThePathIsGood(_ late: Nanoseconds) {
+        var call = active()
+        call.see(.bridge(.client, isAsked: true), at: .seconds(2))
+        // 3.5 s and four round trips of 50 ms.
+        call.see(.figures(.client, CallFigures()), at: .milliseconds(5_700) + late)
+        call.hangUp(at: .seconds(6))
+        #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.bounded]))
+    }
+
+    @Test(arguments: [0, 1_000]) func anEndedCallIsSilentAfterASecond(_ late: Nanoseconds) {
+        var call = active()
+        call.hangUp(at: .seconds(4))
+        call.see(.sent(.client, .path(HandMadeCall.path), byteCount: 100, frame: nil), at: .seconds(5) + late)
+        #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.bounded]))
+    }
+
+    @Test func nothingIsLeft() {
+        for change: (inout CallFacts) -> Void in [
+            { $0.clientWaits = true }, { $0.serverWaits = true }, { $0.packetsLeft = 1 },
+        ] {
+            var call = HandMadeCall.calm()
+            change(&call.call.facts)
+            #expect(call.breaksOnly(.bounded))
+        }
+    }
+}

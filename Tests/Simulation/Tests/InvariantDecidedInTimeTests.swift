@@ -1,0 +1,98 @@
+import CallSimulation
+import ICELite
+import Testing
+import Transport
+
+@Suite struct InvariantDecidedInTimeTests {
+    /// A call that is opened and gets as far as a test says.
+    private func opened(until milestone: Milestone) -> HandMadeCall {
+        var call = HandMadeCall()
+        call.see(
+            .network(pathUp: true, pathDown: true, lineUp: true, lineDown: true), .milestone(.start),
+            .state(.client, .connecting, isRecovering: false), at: 0)
+        guard milestone != .start else { return call }
+        call.see(.milestone(.helloSent), at: .seconds(1))
+        guard milestone != .helloSent else { return call }
+        call.see(.milestone(.welcome), at: .seconds(2))
+        return call
+    }
+
+    private func failed(_ call: HandMadeCall, at: Nanoseconds) -> HandMadeCall {
+        var call = call
+        call.see(.state(.client, .ended, isRecovering: false), .outcome(.client, .failed(message: "late")), at: at)
+        return call
+    }
+
+    @Test func welcomeMayTakeFifteenSecondsAndNotAMicrosecondMore() {
+        #expect(failed(opened(until: .start), at: .seconds(15)).violations == [])
+        #expect(failed(opened(until: .start), at: .seconds(15) + 1_000).breaksOnly(.decidedInTime))
+        #expect(failed(opened(until: .start), at: .seconds(15) + 1).breaksOnly(.decidedInTime))
+    }
+
+    @Test func theChoiceMayTakeTwelveSecondsFromHello() {
+        #expect(failed(opened(until: .welcome), at: .seconds(13)).violations == [])
+        #expect(failed(opened(until: .welcome), at: .seconds(13) + 1_000).breaksOnly(.decidedInTime))
+    }
+
+    @Test(arguments: [0, 1_000]) func aCallIsActiveOrEndedAfter27Seconds(_ late: Nanoseconds) {
+        var call = opened(until: .welcome)
+        for end in CallEnd.allCases { call.see(.choice(end, epoch: 1, .webrtc, nil), at: .seconds(10)) }
+        let ended = failed(call, at: .seconds(27) + late)
+        #expect(ended.violations.map(\.invariant) == (late == 0 ? [] : [.decidedInTime]))
+    }
+
+    @Test(arguments: [0, 1_000]) func recoveringTakesTenSeconds(_ late: Nanoseconds) {
+        var call = HandMadeCall()
+        call.becomeActive(on: .webrtc)
+        call.see(.state(.client, .active, isRecovering: true), at: .seconds(5))
+        call.see(.state(.client, .active, isRecovering: false), at: .seconds(15) + late)
+        call.hangUp(at: .seconds(16))
+        #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.decidedInTime]))
+    }
+
+    @Test(arguments: [4_999, 5_000]) func outagesCloserThanFiveSecondsShareOneWindow(_ apart: Int64) {
+        var call = HandMadeCall()
+        call.becomeActive(on: .webrtc)
+        call.see(.state(.client, .active, isRecovering: true), at: .seconds(5))
+        call.see(.state(.client, .active, isRecovering: false), at: .seconds(9))
+        let again = Nanoseconds.seconds(9) + .milliseconds(apart)
+        call.see(.state(.client, .active, isRecovering: true), at: again)
+        call.see(.state(.client, .active, isRecovering: false), at: again + .seconds(2))
+        call.hangUp(at: .seconds(17))
+        #expect(call.violations.map(\.invariant) == (apart == 5_000 ? [] : [.decidedInTime]))
+    }
+
+    @Test func endedStaysEnded() {
+        var call = HandMadeCall.calm()
+        call.see(.state(.client, .active, isRecovering: false), at: .seconds(4))
+        #expect(call.violations.map(\.invariant).contains(.decidedInTime))
+    }
+
+    @Test func activeIsReachedFromConnectingOnly() {
+        var call = HandMadeCall()
+        call.see(.state(.client, .idle, isRecovering: false), at: 0)
+        call.see(.state(.client, .active, isRecovering: false), at: 1)
+        call.hangUp(at: 2)
+        #expect(call.breaksOnly(.decidedInTime))
+    }
+
+    @Test(arguments: [0, 1_000]) func aSilentLineEndsACallOnTheWebSocketInTenSeconds(_ late: Nanoseconds) {
+        var call = HandMadeCall()
+        call.call.scenario.client.preference = .websocket
+        call.becomeActive(on: .websocket)
+        call.see(.arrived(.client, .line(0), byteCount: 4, frame: nil), at: .seconds(2))
+        call.hangUp(at: .seconds(12) + late)
+        #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.decidedInTime]))
+    }
+
+    @Test func aMachineThatIsNotRunIsNotLate() {
+        var call = opened(until: .start)
+        var suspend = Fault(anchor: .milestone(.start), verb: .suspend)
+        suspend.length = .seconds(20)
+        call.call.scenario.faults = [suspend]
+        call.see(.fault(index: 0, isBeginning: true), at: .seconds(10))
+        call.see(.fault(index: 0, isBeginning: false), at: .seconds(20))
+        #expect(failed(call, at: .seconds(20)).violations == [])
+        #expect(failed(call, at: .seconds(20) + 1_000).breaksOnly(.decidedInTime))
+    }
+}
