@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 
 struct dtls_identity {
     EVP_PKEY *key;
@@ -181,7 +182,7 @@ static int certificate_callback(X509_STORE_CTX *store, void *argument) {
 
 /* MARK: identity */
 
-static int make_certificate(dtls_identity *identity) {
+static int make_certificate(dtls_identity *identity, time_t now) {
     identity->key = EVP_EC_gen("P-256");
     X509 *certificate = identity->certificate = X509_new();
     if (identity->key == NULL || certificate == NULL) return 0;
@@ -190,8 +191,8 @@ static int make_certificate(dtls_identity *identity) {
     X509_NAME *name = X509_get_subject_name(certificate);
     return X509_set_version(certificate, X509_VERSION_3) &&
            ASN1_INTEGER_set_uint64(X509_get_serialNumber(certificate), serial >> 1 | 1) &&
-           X509_gmtime_adj(X509_getm_notBefore(certificate), -86400L) != NULL &&
-           X509_gmtime_adj(X509_getm_notAfter(certificate), 365L * 86400L) != NULL &&
+           X509_time_adj_ex(X509_getm_notBefore(certificate), -1, 0, &now) != NULL &&
+           X509_time_adj_ex(X509_getm_notAfter(certificate), 365, 0, &now) != NULL &&
            X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const unsigned char *)"WebRTC", -1, -1, 0) &&
            X509_set_issuer_name(certificate, name) && X509_set_pubkey(certificate, identity->key) &&
            X509_sign(certificate, identity->key, EVP_sha256()) > 0;
@@ -216,10 +217,10 @@ static int make_context(dtls_identity *identity) {
            SSL_CTX_use_PrivateKey(context, identity->key);
 }
 
-dtls_identity *dtls_identity_new(void) {
+dtls_identity *dtls_identity_new(int64_t now) {
     ERR_clear_error();
     dtls_identity *identity = calloc(1, sizeof *identity);
-    if (identity != NULL && !(make_certificate(identity) && make_context(identity))) {
+    if (identity != NULL && !(make_certificate(identity, now != 0 ? (time_t)now : time(NULL)) && make_context(identity))) {
         dtls_identity_free(identity);
         identity = NULL;
     }

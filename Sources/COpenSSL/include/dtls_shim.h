@@ -34,8 +34,9 @@ enum {
 typedef struct dtls_identity dtls_identity;
 typedef struct dtls_box dtls_box;
 
-/* A fresh P-256 key, its self-signed certificate and a DTLS 1.2 context with both. NULL when OpenSSL fails. */
-dtls_identity *dtls_identity_new(void);
+/* A fresh P-256 key, its self-signed certificate and a DTLS 1.2 context with both. NULL when OpenSSL fails.
+ * `now`: seconds since 1970 that its validity is around; 0 for the system's time. */
+dtls_identity *dtls_identity_new(int64_t now);
 void dtls_identity_free(dtls_identity *identity);
 /* The certificate's digest by `hash` into `digest` (64 bytes of room). Its length, or 0. */
 size_t dtls_identity_digest(const dtls_identity *identity, int hash, uint8_t *digest);

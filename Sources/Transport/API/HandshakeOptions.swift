@@ -1,3 +1,5 @@
+package import TransportMedia
+
 /// The steps by which the media path is ready in two round trips instead of four, each with a switch of its own: to
 /// measure what it brings, or for a peer that cannot live with it. What each did is in `MediaPathSnapshot`.
 ///
@@ -14,6 +16,8 @@ public struct HandshakeOptions: Hashable, Sendable {
     /// Media is sent from our own Finished on, where a pair is answered, without waiting for the peer's. At the client
     /// only: an endpoint's Finished is the last.
     public var earlyMedia = true
+    /// SRTP profiles that are offered and taken, most wanted first; never empty.
+    package var srtpProfiles: [SRTPProfile] = [.aeadAES128GCM, .aes128CMHMACSHA1_80]
 
     public init() {}
 }

@@ -63,10 +63,11 @@ package struct AudioReceiver: ~Copyable {
 
     /// A receiver of Opus under `payloadType`.
     ///
+    /// - Parameter standIn: decodes in place of libopus; for simulations.
     /// - Throws: `OpusError` when the decoder cannot be made.
-    package init(payloadType: PayloadType) throws(OpusError) {
+    package init(payloadType: PayloadType, standIn: (any OpusStandIn)? = nil) throws(OpusError) {
         self.payloadType = payloadType
-        decoder = try OpusDecoder()
+        decoder = try OpusDecoder(standIn: standIn)
     }
 
     /// Takes the RTP packet `packet`, whose header was parsed from it, and which came at `now`.

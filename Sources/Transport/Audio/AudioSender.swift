@@ -32,16 +32,17 @@ package struct AudioSender: ~Copyable {
 
     /// A sender of the stream `ssrc`, beginning at a random number and timestamp.
     ///
+    /// - Parameter standIn: encodes in place of libopus; for simulations.
     /// - Throws: `OpusError` when the encoder cannot be made as asked.
     package init(
         ssrc: SSRC, payloadType: PayloadType, settings: OpusEncoderSettings = OpusEncoderSettings(),
-        randomness: inout Randomness
+        randomness: inout Randomness, standIn: (any OpusStandIn)? = nil
     ) throws(OpusError) {
         self.ssrc = ssrc
         self.payloadType = payloadType
         nextSequence = ExtendedSequenceNumber(Int64(SequenceNumber.randomInitial(using: &randomness).rawValue))
         timestamp = UInt32(truncatingIfNeeded: randomness.next())
-        encoder = try OpusEncoder(settings)
+        encoder = try OpusEncoder(settings, standIn: standIn)
     }
 
     /// The encoder's settings.

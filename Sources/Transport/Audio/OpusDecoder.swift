@@ -3,16 +3,19 @@ internal import COpus
 /// An Opus decoder to 48 kHz mono. Owns libopus' state; confined to one owner. RFC 6716.
 package struct OpusDecoder: ~Copyable {
     private let state: OpaquePointer
+    private let standIn: (any OpusStandIn)?
 
     /// Makes a decoder.
     ///
+    /// - Parameter standIn: decodes in place of libopus; for simulations.
     /// - Throws: `outOfMemory`, `codec`.
-    package init() throws(OpusError) {
+    package init(standIn: (any OpusStandIn)? = nil) throws(OpusError) {
         var code: Int32 = 0
         guard let state = opus_decoder_create(Int32(AudioFormat.sampleRate), 1, &code) else {
             throw code == OPUS_ALLOC_FAIL ? .outOfMemory : .codec(code)
         }
         self.state = state
+        self.standIn = standIn
     }
 
     deinit { opus_decoder_destroy(state) }
@@ -38,9 +41,14 @@ package struct OpusDecoder: ~Copyable {
     ) throws(OpusError) -> Int {
         guard let pcm = output.baseAddress else { throw .badFrameSize }
         let state = state
+        let standIn = standIn
         let code = packet.withUnsafeBytes { bytes -> Int32 in
             guard let base = bytes.baseAddress, bytes.count > 0, bytes.count <= AudioFormat.maximumPacketByteCount
             else { return OPUS_INVALID_PACKET }
+            if let standIn {
+                let count = standIn.decode(bytes, into: output)
+                return count > 0 ? Int32(count) : OPUS_INVALID_PACKET
+            }
             return opus_decode(
                 state, base.assumingMemoryBound(to: UInt8.self), Int32(bytes.count), pcm,
                 Int32(min(output.count, AudioFormat.maximumPacketSampleCount)), 0)
@@ -62,6 +70,7 @@ package struct OpusDecoder: ~Copyable {
         guard let pcm = output.baseAddress, output.count > 0, output.count % 120 == 0,
             output.count <= AudioFormat.maximumPacketSampleCount
         else { throw .badFrameSize }
+        if let standIn { return standIn.conceal(into: output) }
         let code = opus_decode(state, nil, 0, pcm, Int32(output.count), 0)
         guard code == output.count else { throw .codec(code) }
     }

@@ -64,13 +64,17 @@ package struct OpusEncoderSettings: Hashable, Sendable {
 /// An Opus encoder of 48 kHz mono speech. Owns libopus' state; confined to one owner. RFC 6716.
 package struct OpusEncoder: ~Copyable {
     private let state: OpaquePointer
+    private let standIn: (any OpusStandIn)?
     /// The settings in force.
     package private(set) var settings: OpusEncoderSettings
 
     /// Makes an encoder.
     ///
+    /// - Parameter standIn: encodes in place of libopus; for simulations.
     /// - Throws: `badSetting`, `outOfMemory`, `codec`.
-    package init(_ settings: OpusEncoderSettings = OpusEncoderSettings()) throws(OpusError) {
+    package init(
+        _ settings: OpusEncoderSettings = OpusEncoderSettings(), standIn: (any OpusStandIn)? = nil
+    ) throws(OpusError) {
         var code: Int32 = 0
         guard let state = opus_encoder_create(Int32(AudioFormat.sampleRate), 1, OPUS_APPLICATION_VOIP, &code) else {
             throw code == OPUS_ALLOC_FAIL ? .outOfMemory : .codec(code)
@@ -81,6 +85,7 @@ package struct OpusEncoder: ~Copyable {
         }
         self.state = state
         self.settings = settings
+        self.standIn = standIn
     }
 
     deinit { opus_encoder_destroy(state) }
@@ -129,9 +134,16 @@ package struct OpusEncoder: ~Copyable {
             throw .badFrameSize
         }
         let state = state
+        let standIn = standIn
         let code = out.withUnsafeMutableBytes { room, initialized -> Int32 in
             guard let base = room.baseAddress, room.count > initialized else { return OPUS_BUFFER_TOO_SMALL }
             let free = min(room.count - initialized, AudioFormat.maximumPacketByteCount)
+            if let standIn {
+                let written = standIn.encode(
+                    pcm, into: UnsafeMutableRawBufferPointer(start: base + initialized, count: free))
+                initialized += written
+                return written > 0 ? Int32(written) : OPUS_BUFFER_TOO_SMALL
+            }
             let written = opus_encode(
                 state, samples, Int32(pcm.count), (base + initialized).assumingMemoryBound(to: UInt8.self),
                 Int32(free))

@@ -112,7 +112,7 @@ extension ServerCall {
     package var firstHeardAt: Instant? { policy.firstHeardAt }
 
     /// Whether a check has authenticated on `path`.
-    func isAuthenticated(_ path: NetworkPath) -> Bool { carriages.isAuthenticated(path) }
+    package func isAuthenticated(_ path: NetworkPath) -> Bool { carriages.isAuthenticated(path) }
 }
 
 extension Carriages {

@@ -15,9 +15,10 @@ package final class DTLSCertificate: @unchecked Sendable {
 
     /// Makes a fresh key and certificate (0.25 ms).
     ///
+    /// - Parameter secondsSince1970: when, for its validity; 0 is now. A simulation's is always the same.
     /// - Throws: `DTLSError.openSSL`.
-    package init() throws(DTLSError) {
-        guard let identity = dtls_identity_new() else { throw .openSSL }
+    package init(secondsSince1970: Int64 = 0) throws(DTLSError) {
+        guard let identity = dtls_identity_new(secondsSince1970) else { throw .openSSL }
         self.identity = identity
         guard let fingerprint = Self.fingerprint(of: identity, by: .sha256) else {
             dtls_identity_free(identity)

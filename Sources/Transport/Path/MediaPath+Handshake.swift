@@ -9,7 +9,7 @@ extension MediaPath {
         as role: DTLSRole, with fingerprints: [CertificateFingerprint], now: Instant
     ) throws(PathError) {
         do throws(DTLSError) {
-            var session = try DTLSSession(role: role, certificate: certificate)
+            var session = try DTLSSession(role: role, certificate: certificate, profiles: options.srtpProfiles)
             session.setRemoteFingerprints(fingerprints)
             session.start(now: now)
             dtls = consume session

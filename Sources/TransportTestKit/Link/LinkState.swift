@@ -78,12 +78,17 @@ package struct LinkState: Sendable {
     package var blockedUntil: Instant = Instant(nanoseconds: .min)
     /// Nothing arrives before this instant; what would have comes then, at once.
     package var heldUntil: Instant = Instant(nanoseconds: .min)
+    /// Share of packets (0…100) that arrive with a byte changed.
+    package var corruptPercent: Double = 0
+    /// Delays and losses by the time of sending, beside the model's.
+    package var trace: LinkTrace?
 
     private let start: Instant
     private var lossDraws: Randomness
     private var jitterDraws: Randomness
     private var orderDraws: Randomness
     private var copyDraws: Randomness
+    private var corruptionDraws: Randomness
     private var isBursting = false
     private var queueFree = Instant(nanoseconds: .min)
     private var lastArrival = Instant(nanoseconds: .min)
@@ -97,6 +102,7 @@ package struct LinkState: Sendable {
         jitterDraws = randomness.split("link.jitter")
         orderDraws = randomness.split("link.order")
         copyDraws = randomness.split("link.copies")
+        corruptionDraws = randomness.split("link.corruption")
     }
 
     /// Whether a packet sent at `now` falls into a black hole.
@@ -131,17 +137,29 @@ package struct LinkState: Sendable {
             counters.queueDropped += 1
             return .dropped(.queueFull)
         }
-        if drawLoss() {
+        var extra: Nanoseconds? = 0
+        if let trace { extra = trace.delay(at: now - start) }
+        guard let extra, !drawLoss() else {
             counters.lost += 1
             return .dropped(.loss)
         }
         counters.delivered += 1
-        let first = arrival(from: departure)
+        let first = arrival(from: departure + extra)
         guard model.duplicatePercent > 0, copyDraws.chance(percent: model.duplicatePercent) else {
             return .delivered(first)
         }
         counters.duplicated += 1
         return .duplicated(first, arrival(from: departure))
+    }
+
+    /// Changes a byte of `datagram` if it is its turn. RFC 768's checksum is not there: what it would catch arrives.
+    package mutating func corrupt(_ datagram: inout [UInt8]) -> Bool {
+        guard corruptPercent > 0, !datagram.isEmpty, corruptionDraws.chance(percent: corruptPercent) else {
+            return false
+        }
+        let draw = corruptionDraws.next()
+        datagram[Int(draw >> 32) % datagram.count] ^= UInt8(truncatingIfNeeded: draw) | 1
+        return true
     }
 
     /// When the last bit has left the queue; nil when the queue is full.

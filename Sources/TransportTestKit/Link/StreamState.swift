@@ -22,6 +22,8 @@ package struct StreamState: Sendable {
     package var blockedUntil: Instant = Instant(nanoseconds: .min)
     /// Nothing arrives before this instant.
     package var heldUntil: Instant = Instant(nanoseconds: .min)
+    /// Delays and losses by the time of sending, beside the model's.
+    package var trace: LinkTrace?
     /// What it has done: `lost` counts retransmissions, `delivered` segments.
     package private(set) var counters = LinkCounters()
 
@@ -29,8 +31,10 @@ package struct StreamState: Sendable {
     private var lossDraws: Randomness
     private var jitterDraws: Randomness
     private var queueFree = Instant(nanoseconds: .min)
-    private var lastArrival = Instant(nanoseconds: .min)
-    private var isDead = false
+    /// When all that was sent so far has arrived.
+    package private(set) var lastArrival = Instant(nanoseconds: .min)
+    /// The connection counts as dead: nothing arrives any more.
+    package private(set) var isDead = false
 
     /// A direction that begins at `start`, from where its black holes are counted.
     package init(model: LinkModel, start: Instant, randomness: Randomness) {
@@ -83,7 +87,9 @@ package struct StreamState: Sendable {
             }
         }
         counters.delivered += 1
-        let delay = jitterDraws.jittered(model.delay.boundedNanoseconds, by: model.jitter)
+        var delay = jitterDraws.jittered(model.delay.boundedNanoseconds, by: model.jitter)
+        // What a trace loses is heard of by those behind it.
+        if let trace { delay += trace.delay(at: now - start) ?? (roundTrip &+ Self.fastRetransmitDelay) }
         // A nanosecond apart: events of one instant come in an order that the seed draws.
         let arrival = max(sentAt + delay, max(lastArrival + 1, heldUntil))
         lastArrival = arrival

@@ -66,6 +66,11 @@ extension VirtualNetwork {
         (lines[id.index].directions.0.state, lines[id.index].directions.1.state) = (up, down)
     }
 
+    /// Whether bytes of the line still get through, `up` from who opened it.
+    package func isLineOpen(_ id: LineID) -> Bool {
+        lines[id.index].phase == .open && !lines[id.index].isSilent
+    }
+
     /// `host` closes its end: with `.fin` the peer gets what was written first, with `.rst` it does not.
     package func close(_ id: LineID, from host: HostID, with cut: LineCut = .fin) {
         guard let side = lines[id.index].side(of: host), lines[id.index].phase != .closed,

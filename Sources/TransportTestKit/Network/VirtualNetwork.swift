@@ -25,6 +25,8 @@ package final class VirtualNetwork {
         package internal(set) var filtered: UInt64 = 0
         /// Datagrams that reached a host.
         package internal(set) var received: UInt64 = 0
+        /// Datagrams with a byte changed on the way.
+        package internal(set) var corrupted: UInt64 = 0
         /// Times that a host's deadline was still not ahead of now after `maximumPollsPerInstant` rounds: a bug in it.
         package internal(set) var stuckHosts: UInt64 = 0
     }
@@ -175,6 +177,8 @@ package final class VirtualNetwork {
             return false
         }
         simulator.record(UInt64(datagram.count) << 32 | UInt64(path.remote.port) << 16 | UInt64(path.local.port))
+        var datagram = datagram
+        if interfaces[index].up.corrupt(&datagram) { counters.corrupted += 1 }
         let source = interfaces[index].nat?.outgoing(from: path.local, to: path.remote, now: now) ?? path.local
         switch interfaces[index].up.send(byteCount: datagram.count, now: now) {
         case .delivered(let arrival): carry(datagram, from: source, to: path.remote, at: arrival)
@@ -192,14 +196,24 @@ package final class VirtualNetwork {
         return true
     }
 
-    /// The datagram is at the receiver's network: down its link.
+    /// A datagram of nobody's, who may say to be anybody, is at the network of `target`.
+    package func inject(_ datagram: [UInt8], from source: SocketAddress, to target: SocketAddress) {
+        simulator.record(UInt64(datagram.count) << 32 | UInt64(target.port) << 16 | UInt64(source.port))
+        descend(datagram, from: source, to: target, mayArriveNow: false)
+    }
+
+    /// The datagram is at the receiver's network at `time`: down its link.
     private func carry(_ datagram: [UInt8], from source: SocketAddress, to target: SocketAddress, at time: Instant) {
+        guard time > now else { return descend(datagram, from: source, to: target, mayArriveNow: false) }
         simulator.schedule(at: time) { [weak self] in
-            self?.descend(datagram, from: source, to: target)
+            self?.descend(datagram, from: source, to: target, mayArriveNow: true)
         }
     }
 
-    private func descend(_ datagram: [UInt8], from source: SocketAddress, to target: SocketAddress) {
+    /// - Parameter mayArriveNow: the simulator's run is here, not a host that sends.
+    private func descend(
+        _ datagram: [UInt8], from source: SocketAddress, to target: SocketAddress, mayArriveNow: Bool
+    ) {
         guard let index = interfaces.firstIndex(where: { ($0.nat?.publicIP ?? $0.ip) == target.ip }) else {
             counters.unroutable += 1
             return
@@ -213,8 +227,12 @@ package final class VirtualNetwork {
             inside = mapped
         }
         let path = NetworkPath(local: inside, remote: source)
+        var datagram = datagram
+        if interfaces[index].down.corrupt(&datagram) { counters.corrupted += 1 }
         switch interfaces[index].down.send(byteCount: datagram.count, now: now) {
-        case .delivered(let arrival): arrive(datagram, on: path, at: arrival)
+        case .delivered(let arrival):
+            if mayArriveNow, arrival <= now { return arrive(datagram, on: path) }
+            arrive(datagram, on: path, at: arrival)
         case .duplicated(let first, let second):
             arrive(datagram, on: path, at: first)
             arrive(datagram, on: path, at: second)
@@ -224,15 +242,16 @@ package final class VirtualNetwork {
     }
 
     private func arrive(_ datagram: [UInt8], on path: NetworkPath, at time: Instant) {
-        simulator.schedule(at: time) { [weak self] in
-            guard let self else { return }
-            // Looked up now: the interface may have gone or changed its address while the datagram was under way.
-            guard let interface = self.interfaces.first(where: { $0.ip == path.local.ip && $0.isUp }) else {
-                self.counters.unroutable += 1
-                return
-            }
-            self.counters.received += 1
-            self.deliver(to: interface.host) { $0.receive(datagram: datagram, path: path, now: self.now) }
+        simulator.schedule(at: time) { [weak self] in self?.arrive(datagram, on: path) }
+    }
+
+    private func arrive(_ datagram: [UInt8], on path: NetworkPath) {
+        // Looked up now: the interface may have gone or changed its address while the datagram was under way.
+        guard let index = interfaces.firstIndex(where: { $0.isUp && $0.ip == path.local.ip }) else {
+            counters.unroutable += 1
+            return
         }
+        counters.received += 1
+        deliver(to: interfaces[index].host) { $0.receive(datagram: datagram, path: path, now: self.now) }
     }
 }
