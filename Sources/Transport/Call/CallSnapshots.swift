@@ -31,7 +31,15 @@ extension ClientCall {
     package mutating func lineOutput(atMost limit: Int) -> [UInt8] { carriages.lineOutput(atMost: limit) }
 }
 
+extension ClientCall {
+    /// The epoch of the choice in force; 0 before the first.
+    package var epoch: Int { policy.epoch }
+}
+
 extension ServerCall {
+    /// The highest epoch that was obeyed; 0 before the first.
+    package var epoch: Int { policy.epoch }
+
     /// The line's next bytes, at most `limit` of them; empty when nothing waits.
     package mutating func lineOutput(atMost limit: Int) -> [UInt8] { carriages.lineOutput(atMost: limit) }
 }

@@ -1,4 +1,5 @@
 package import ICELite
+internal import Synchronization
 
 /// A `NetworkTrace` in the form that links play: the fate of a packet by the time it is sent.
 package final class LinkTrace: Sendable {
@@ -10,6 +11,18 @@ package final class LinkTrace: Sendable {
         guard let trace = NetworkTrace.named(name), let carriage = trace.packets.first?.carriage else { return nil }
         delays = trace.packets.filter { $0.carriage == carriage }.map { packet in
             packet.delayMicroseconds.map { Int32(clamping: $0) } ?? -1
+        }
+    }
+
+    private static let made = Mutex<[String: LinkTrace]>([:])
+
+    /// The trace called `name`, made once in a process; nil when there is none.
+    package static func shared(_ name: String) -> LinkTrace? {
+        made.withLock { made in
+            if let known = made[name] { return known }
+            let trace = LinkTrace(named: name)
+            made[name] = trace
+            return trace
         }
     }
 

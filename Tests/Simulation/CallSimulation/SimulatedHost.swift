@@ -1,0 +1,500 @@
+internal import ICELite
+internal import Transport
+internal import TransportMedia
+internal import TransportRuntime
+internal import TransportTestKit
+
+/// One end of a simulated call: its machine's surroundings, and the observer's view of them.
+///
+/// A host may be held up (a handler that stalls, a machine that sleeps): what comes meanwhile waits and is taken in order.
+class SimulatedHost: VirtualHost {
+    /// Packets in hand at most.
+    static let poolSize = 16
+    /// Inputs that wait for a host that is held up; more are lost, as in a full socket buffer.
+    static let inputLimit = 4_096
+    private static let lineRoom = 16_384
+    /// Room of the two rings, in samples: a loudspeaker that is not read for a second loses what comes then.
+    static let captureSamples = 16_384
+    static let playoutSamples = 65_536
+
+    /// Something that came.
+    enum Input {
+        case datagram([UInt8], NetworkPath)
+        case refusal(NetworkPath)
+        case lineOpened(LineID)
+        case bytes([UInt8], LineID)
+        case lineClosed(LineID, LineCut)
+        case work((Instant) -> Void)
+    }
+
+    let end: CallEnd
+    let simulator: Simulator
+    let network: VirtualNetwork
+    let observer: Observer
+    let codec: FrameCodec
+    /// The other end's: whose frames come.
+    private let peerCodec: FrameCodec
+    let pool = PacketPool(size: poolSize)
+    private let capture: PCMRing
+    private let playout: PCMRing
+    var draws: Randomness
+    var hostID: HostID?
+    var line: LineID?
+    /// The number of the line for the observer.
+    var lineNumber = 0
+    private(set) var hasLineEnded = false
+
+    // Held up.
+    private var heldUntil = Instant(nanoseconds: .min)
+    private var waiting: [Input] = []
+    private let stall: Nanoseconds
+    private var isHandling = false
+
+    // The line.
+    private var pending: [UInt8] = []
+    private var pendingBegin = 0
+    private var sentTap = LineTap()
+    private var tapped: [LineTap.Item] = []
+    /// What this end has written and the peer has not got.
+    private var underWay: [LineTap.Item] = []
+    private var underWayBegin = 0
+    private var bytesReceived = 0
+    weak var peer: SimulatedHost?
+
+    // Audio.
+    private let firstSequence: Int64
+    private let isSpeaking: (Nanoseconds) -> Bool
+    private var capturedUntil: Instant?
+    var mutedUntil = Instant(nanoseconds: .min)
+    private var lastWasConcealed = false
+    /// By the frame's number: 1 came on the path, 2 on the line, 3 on both.
+    private var arrivedOn: [UInt8] = []
+    private let block = UnsafeMutableBufferPointer<Int16>.allocate(capacity: AudioFormat.pullSampleCount)
+    private static let loud = [Int16](repeating: 1_000, count: AudioFormat.frameSampleCount)
+    private static let silent = [Int16](repeating: 0, count: AudioFormat.frameSampleCount)
+
+    // Messages.
+    private var messagesAccepted: UInt32 = 0
+
+    var figures = CallFigures()
+    /// Datagrams of nobody's, until they have come.
+    var forged: [[UInt8]] = []
+    /// Where the last datagram came from.
+    private(set) var lastArrivalPath: NetworkPath?
+    /// What this end sent last of each kind, for somebody who listens in: a check, a flight, a media packet.
+    private(set) var lastCheck: (bytes: [UInt8], path: NetworkPath)?
+    private(set) var lastFlight: (bytes: [UInt8], path: NetworkPath)?
+    private(set) var lastMedia: (bytes: [UInt8], path: NetworkPath)?
+
+    init(
+        end: CallEnd, simulator: Simulator, network: VirtualNetwork, observer: Observer, codec: FrameCodec,
+        peerCodec: FrameCodec, capture: PCMRing, playout: PCMRing, firstSequence: Int64, stall: Nanoseconds
+    ) {
+        self.end = end
+        self.simulator = simulator
+        self.network = network
+        self.observer = observer
+        self.codec = codec
+        self.peerCodec = peerCodec
+        self.capture = capture
+        self.playout = playout
+        self.firstSequence = firstSequence
+        self.stall = stall
+        draws = simulator.randomness(for: "\(end).host")
+        // Talk of about 2 s with pauses of 200 ms.
+        let period: Nanoseconds = .milliseconds(1_800 + Int64(draws.next() % 800))
+        isSpeaking = { $0 % period < period - .milliseconds(200) }
+        block.initialize(repeating: 0)
+        codec.onEncode = { [unowned self] id in observer.note(.captured(self.end, frame: id)) }
+    }
+
+    deinit { block.deallocate() }
+
+    // MARK: What an end is made of
+
+    /// The machine's own deadline.
+    var machineDeadline: Instant { .never }
+    var state: TransportState { .ended }
+    func machineTimeout(now: Instant) {}
+    func take(_ input: Input, now: Instant) {}
+    /// Polls one datagram and sends it; false when there is none.
+    func sendDatagram(now: Instant) -> Bool { false }
+    func lineOutput(atMost limit: Int) -> [UInt8] { [] }
+    var isLineFinished: Bool { true }
+    func pollEvents(now: Instant) {}
+    func observe(now: Instant) {}
+    func send(message: [UInt8], now: Instant) -> Bool { false }
+
+    // MARK: Inputs
+
+    var nextDeadline: Instant { isHeld ? heldUntil : machineDeadline }
+
+    private var isHeld: Bool { simulator.now < heldUntil }
+
+    /// Nothing is taken until `time`.
+    func hold(until time: Instant) { heldUntil = max(heldUntil, time) }
+
+    /// What waited is taken now.
+    func release() {
+        mutedUntil = Instant(nanoseconds: .min)
+        guard isHeld, let hostID else { return }
+        heldUntil = simulator.now
+        network.settle(hostID)
+    }
+
+    func handleTimeout(now: Instant) {
+        guard !isHeld else { return }
+        if !waiting.isEmpty {
+            let inputs = waiting
+            waiting.removeAll(keepingCapacity: true)
+            for input in inputs {
+                take(input, now: now)
+                drain(into: network, now: now)
+            }
+        }
+        machineTimeout(now: now)
+        listen()
+    }
+
+    private func accept(_ input: Input, now: Instant) {
+        if stall > 0, waiting.isEmpty, !isHeld { hold(until: now + Int64(draws.next() % UInt64(stall))) }
+        if isHeld || !waiting.isEmpty {
+            if waiting.count < Self.inputLimit { waiting.append(input) }
+            return
+        }
+        take(input, now: now)
+    }
+
+    func receive(datagram: [UInt8], path: NetworkPath, now: Instant) {
+        noteArrival(of: datagram, path: path)
+        accept(.datagram(datagram, path), now: now)
+    }
+
+    func datagramRejected(path: NetworkPath, now: Instant) { accept(.refusal(path), now: now) }
+
+    func lineOpened(_ line: LineID, now: Instant) {
+        self.line = line
+        accept(.lineOpened(line), now: now)
+    }
+
+    func receive(streamBytes: [UInt8], line: LineID, now: Instant) {
+        bytesReceived += streamBytes.count
+        peer?.noteLineArrivals(upTo: bytesReceived)
+        accept(.bytes(streamBytes, line), now: now)
+    }
+
+    func lineClosed(_ line: LineID, by cut: LineCut, now: Instant) { accept(.lineClosed(line, cut), now: now) }
+
+    /// Something that the application, or the host's system, does.
+    func perform(_ work: @escaping (Instant) -> Void) {
+        guard let hostID else { return }
+        let now = simulator.now
+        accept(.work(work), now: now)
+        network.settle(hostID)
+    }
+
+    // MARK: Outputs
+
+    func drain(into network: VirtualNetwork, now: Instant) {
+        guard !isHeld else { return }
+        feedCapture(now: now)
+        while sendDatagram(now: now) {}
+        flushLine(now: now)
+        pollEvents(now: now)
+        // What an event was answered by.
+        while sendDatagram(now: now) {}
+        flushLine(now: now)
+        observe(now: now)
+    }
+
+    /// Notes a datagram that goes out.
+    func noteSent(_ bytes: [UInt8], on path: NetworkPath) {
+        var frame: UInt32?
+        figures.datagramsSent += 1
+        switch Datagram(bytes) {
+        case .media(let sequence):
+            frame = codec.frame(of: sequence, first: firstSequence)
+            lastMedia = (bytes, path)
+        case .report: figures.reportsSent += 1
+        case .check:
+            figures.checksSent += 1
+            lastCheck = (bytes, path)
+        case .checkAnswer, .checkError: figures.checksSent += 1
+        case .handshake:
+            figures.handshakeSent += 1
+            lastFlight = (bytes, path)
+            if end == .client { observer.reach(.clientHello) }
+        case .other: break
+        }
+        observer.note(.sent(end, .path(path), byteCount: bytes.count, frame: frame))
+    }
+
+    private func noteArrival(of bytes: [UInt8], path: NetworkPath) {
+        if !forged.isEmpty, let index = forged.firstIndex(of: bytes) {
+            forged.remove(at: index)
+            return observer.note(.arrived(end, .path(path), byteCount: bytes.count, frame: nil))
+        }
+        lastArrivalPath = path
+        var frame: UInt32?
+        let isUndecided = observer.instant(of: .selectSent) == nil
+        switch Datagram(bytes) {
+        case .media(let sequence):
+            frame = peer.flatMap { peerCodec.frame(of: sequence, first: $0.firstSequence) }
+            if let frame { mark(frame, 1) }
+            switch (end, isUndecided) {
+            case (.server, true): observer.facts.mediaDeliveredUpBeforeChoice += 1
+            case (.client, true): observer.facts.mediaDeliveredDownBeforeChoice += 1
+            case (.server, false): observer.facts.mediaDeliveredUp += 1
+            case (.client, false): observer.facts.mediaDeliveredDown += 1
+            }
+        case .checkAnswer: if end == .client { observer.facts.checkAnswersDelivered += 1 }
+        case .checkError: if end == .client { observer.facts.checkErrorsDelivered += 1 }
+        case .handshake:
+            if end == .server {
+                observer.facts.handshakeDeliveredUp += 1
+            } else {
+                observer.facts.handshakeDeliveredDown += 1
+            }
+        case .check, .report, .other: break
+        }
+        observer.note(.arrived(end, .path(path), byteCount: bytes.count, frame: frame))
+    }
+
+    private func mark(_ frame: UInt32, _ bit: UInt8) {
+        let index = Int(frame)
+        if index >= arrivedOn.count {
+            arrivedOn.append(contentsOf: repeatElement(0, count: index + 64 - arrivedOn.count))
+        }
+        arrivedOn[index] |= bit
+    }
+
+    private func carriage(of frame: UInt32) -> AudioCarriageOrNil {
+        guard Int(frame) < arrivedOn.count else { return nil }
+        switch arrivedOn[Int(frame)] {
+        case 1: return .path
+        case 2: return .line
+        default: return nil
+        }
+    }
+
+    // MARK: The line
+
+    private func flushLine(now: Instant) {
+        guard let line, let hostID, !hasLineEnded else { return }
+        while true {
+            if pendingBegin == pending.count {
+                pending = lineOutput(atMost: Self.lineRoom)
+                pendingBegin = 0
+            }
+            if pending.isEmpty { break }
+            let rest = pendingBegin == 0 ? pending : Array(pending[pendingBegin...])
+            let accepted = network.write(rest, to: line, from: hostID)
+            guard accepted > 0 else { return }
+            tapped.removeAll(keepingCapacity: true)
+            sentTap.receive(rest.prefix(accepted), into: &tapped)
+            for item in tapped { noteWritten(item) }
+            underWay += tapped
+            pendingBegin += accepted
+        }
+        if isLineFinished {
+            hasLineEnded = true
+            network.close(line, from: hostID)
+        }
+    }
+
+    private func noteWritten(_ item: LineTap.Item) {
+        var frame: UInt32?
+        switch item.content {
+        case .audio(let sequence): frame = codec.frame(of: sequence, first: firstSequence)
+        case .control(let word, let isOn):
+            switch word {
+            case "hello": observer.reach(.helloSent)
+            case "select": observer.reach(.selectSent)
+            case "bridge": observer.reach(isOn ? .bridgeOn : .bridgeOff)
+            case "restart": observer.reach(.restartSent)
+            case "fallback":
+                observer.reach(.fallbackSent)
+                observer.facts.wasFallbackRequested = true
+            case "bye": observer.reach(.byeSent)
+            default: break
+            }
+        case .report, .other: break
+        }
+        observer.note(.sent(end, .line(lineNumber), byteCount: item.byteCount, frame: frame))
+    }
+
+    /// The peer has got this end's stream up to byte `count`.
+    private func noteLineArrivals(upTo count: Int) {
+        guard let receiver = peer else { return }
+        while underWayBegin < underWay.count, underWay[underWayBegin].end <= count {
+            let item = underWay[underWayBegin]
+            underWayBegin += 1
+            var frame: UInt32?
+            switch item.content {
+            case .audio(let sequence):
+                frame = codec.frame(of: sequence, first: firstSequence)
+                if let frame { receiver.mark(frame, 2) }
+            case .control(let word, _): receiver.noteControl(word)
+            case .report, .other: break
+            }
+            observer.note(.arrived(receiver.end, .line(lineNumber), byteCount: item.byteCount, frame: frame))
+        }
+        if underWayBegin > 1_024 {
+            underWay.removeFirst(underWayBegin)
+            underWayBegin = 0
+        }
+    }
+
+    private func noteControl(_ word: String) {
+        switch word {
+        case "bye":
+            if end == .client {
+                observer.facts.byeDeliveredToClient = true
+            } else {
+                observer.facts.byeDeliveredToServer = true
+            }
+        case "selected": observer.reach(.selected)
+        case "dtls":
+            if end == .server {
+                observer.facts.handshakeDeliveredUp += 1
+            } else {
+                observer.facts.handshakeDeliveredDown += 1
+            }
+        default: break
+        }
+    }
+
+    // MARK: Audio
+
+    /// The microphone: 48 samples a millisecond while the call is active.
+    private func feedCapture(now: Instant) {
+        guard state == .active else { return }
+        guard let until = capturedUntil else {
+            capturedUntil = now
+            return
+        }
+        let frames = (now - until) / CallMedia.pullInterval
+        guard frames > 0 else { return }
+        capturedUntil = until + frames * CallMedia.pullInterval
+        guard now >= mutedUntil else { return }
+        // A device that nobody read has kept its last 200 ms.
+        let count = Int(min(frames, 20)) * AudioFormat.pullSampleCount
+        let source = isSpeaking(now.nanoseconds) ? Self.loud : Self.silent
+        source.withUnsafeBufferPointer { samples in
+            var left = count
+            while left > 0 {
+                let step = min(left, samples.count)
+                _ = capture.write(UnsafeBufferPointer(rebasing: samples[..<step]))
+                left -= step
+            }
+        }
+    }
+
+    /// The loudspeaker: writes down what the machine has put out.
+    private func listen() {
+        while playout.availableToRead >= block.count {
+            _ = playout.read(into: block)
+            figures.pulls += 1
+            figures.samplesPlayed += Int64(block.count)
+            let played: Played
+            switch FrameCodec.read(UnsafeBufferPointer(block)) {
+            case .frame(let id, let isFirstHalf):
+                played = .frame(id: id, isFirstHalf: isFirstHalf, on: carriage(of: id))
+                lastWasConcealed = false
+            case .concealed:
+                played = .concealed
+                lastWasConcealed = true
+            // Behind a concealment noise is the rest of it.
+            case .noise: played = lastWasConcealed ? .concealed : .silence
+            }
+            observer.note(.played(end, played))
+        }
+    }
+
+    // MARK: Messages
+
+    /// The application sends a message of about `byteCount` bytes.
+    func sendMessage(byteCount: Int, now: Instant) {
+        let number = messagesAccepted + 1
+        let head = #"{"type":"note","n":\#(number),"p":""#
+        let padding = String(repeating: "x", count: max(0, byteCount - head.utf8.count - 2))
+        guard send(message: Array((head + padding + "\"}").utf8), now: now) else { return }
+        messagesAccepted = number
+        observer.note(.accepted(end, message: number))
+    }
+
+    /// Says something on the line that the machine would not say by itself.
+    func say(_ text: String) {
+        perform { [unowned self] now in _ = send(message: Array(text.utf8), now: now) }
+    }
+
+    func noteMessage(_ bytes: [UInt8]) {
+        let head = Array(#"{"type":"note","n":"#.utf8)
+        var number: UInt32 = 0
+        if bytes.starts(with: head) {
+            for byte in bytes.dropFirst(head.count).prefix(while: { (0x30...0x39).contains($0) }) {
+                number = number &* 10 &+ UInt32(byte - 0x30)
+            }
+        }
+        observer.note(.delivered(end, message: number))
+    }
+
+    // MARK: Figures
+
+    func noteFigures() {
+        figures.nextDeadline = nextDeadline
+        figures.lineBytesQueued = pending.count - pendingBegin
+        if let line, let hostID {
+            let backlog = network.backlog(of: line, from: hostID)
+            figures.lineBytesUnsent = backlog.unsent
+            figures.lineBytesUnacknowledged = backlog.unacknowledged
+        }
+        figures.poolTaken = pool.taken
+        figures.poolExhausted = pool.exhausted
+        figures.timesStuck = network.counters.stuckHosts
+        observer.note(.figures(end, figures))
+    }
+}
+
+extension FrameCodec {
+    /// The frame that a packet of this end's stream carries: each frame has taken one number.
+    func frame(of sequence: UInt16, first: Int64) -> UInt32? {
+        let last = first + Int64(encodedCount) - 1
+        let behind = Int64(Int16(bitPattern: UInt16(truncatingIfNeeded: last) &- sequence))
+        let id = last - behind - first + 1
+        return id >= 1 && id <= Int64(encodedCount) ? UInt32(id) : nil
+    }
+}
+
+/// What a datagram is by its first bytes, as somebody sees it who has no key.
+enum Datagram {
+    case media(sequence: UInt16)
+    case report
+    case check
+    case checkAnswer
+    case checkError
+    case handshake
+    case other
+
+    init(_ bytes: [UInt8]) {
+        guard bytes.count >= 4 else {
+            self = .other
+            return
+        }
+        switch bytes[0] {
+        case 128...191:
+            self =
+                (64...95).contains(bytes[1] & 0x7F)
+                ? .report : .media(sequence: UInt16(bytes[2]) << 8 | UInt16(bytes[3]))
+        case 20...63: self = .handshake
+        case 0, 1:
+            switch (bytes[0], bytes[1]) {
+            case (0, 1): self = .check
+            case (1, 1): self = .checkAnswer
+            case (1, 0x11): self = .checkError
+            default: self = .other
+            }
+        default: self = .other
+        }
+    }
+}

@@ -1,0 +1,231 @@
+internal import ICELite
+internal import Transport
+internal import TransportLine
+internal import TransportMedia
+internal import TransportRuntime
+internal import TransportTestKit
+
+/// The endpoint's end of a simulated call, with what an endpoint does around one: routes, early flights, admission.
+final class SimulatedServer: SimulatedHost {
+    /// Flights ahead of their check: as the endpoint keeps them.
+    private static let earlyFlightsKept: Nanoseconds = .seconds(1)
+    private static let earlyFlightsLimit = 4
+
+    private var call: ServerCall
+    private let answer: Scenario.ServerPart.Answer
+    private let refusal: Int?
+    private let make: (Instant) throws -> ServerCall
+    /// Its connection is there: from now on it is a call.
+    private var isAccepted = false
+    private var routes: [NetworkPath] = []
+    private var early: [(bytes: [UInt8], path: NetworkPath, at: Instant)] = []
+    private var unconfirmed = UnconfirmedDestinations()
+    private var isRewritten = false
+
+    private var seenState = TransportState.idle
+    private var seenRecovering = false
+    private var seenBridge = false
+    private var seenEpoch = 0
+    private var seenTransport: TransportKind?
+    private var seenFallback: TransportFallback?
+    private(set) var outcome: CallOutcome?
+
+    init(
+        scenario: Scenario, certificate: DTLSCertificate, handshake: HandshakeOptions, announced: [SocketAddress],
+        simulator: Simulator, network: VirtualNetwork, observer: Observer, codec: FrameCodec, peerCodec: FrameCodec
+    ) throws {
+        answer = scenario.server.answer
+        refusal = scenario.server.refusal
+        var configuration = ServerCallConfiguration()
+        configuration.handshake = handshake
+        configuration.announced = announced
+        configuration.isStandard = answer == .standard
+        configuration.declineWord = answer == .declined ? "disabled" : nil
+        configuration.asksForAdmission = true
+        let capture = PCMRing(minimumCapacity: SimulatedHost.captureSamples)
+        let playout = PCMRing(minimumCapacity: SimulatedHost.playoutSamples)
+        make = { [configuration] now in
+            var randomness = simulator.randomness(for: "server")
+            let ssrc = SSRC.random(using: &randomness)
+            let sender = try AudioSender(
+                ssrc: ssrc, payloadType: .defaultOpus, randomness: &randomness, standIn: codec)
+            let media = CallMedia(
+                sender: sender, receiver: try AudioReceiver(payloadType: .defaultOpus, standIn: codec),
+                capture: capture, playout: playout)
+            return ServerCall(
+                configuration: configuration, certificate: certificate, media: media, ssrc: ssrc,
+                randomness: randomness, now: now)
+        }
+        call = try make(.zero)
+        var randomness = simulator.randomness(for: "server")
+        let ssrc = SSRC.random(using: &randomness)
+        let firstSequence = try AudioSender(ssrc: ssrc, payloadType: .defaultOpus, randomness: &randomness)
+            .nextSequence.rawValue
+        super.init(
+            end: .server, simulator: simulator, network: network, observer: observer, codec: codec,
+            peerCodec: peerCodec, capture: capture, playout: playout, firstSequence: firstSequence,
+            stall: scenario.server.stall)
+        seenState = call.state
+    }
+
+    // MARK: What happens to it
+
+    /// The client's line has come as far as the endpoint.
+    var hasConnection: Bool { isAccepted }
+
+    func hangUp() {
+        perform { [unowned self] now in
+            guard isAccepted, state != .ended else { return }
+            if observer.facts.serverHungUpAt == nil { observer.facts.serverHungUpAt = now }
+            call.hangUp(now: now)
+        }
+    }
+
+    func goAway() {
+        perform { [unowned self] now in
+            guard isAccepted, state != .ended else { return }
+            if observer.facts.drainedAt == nil { observer.facts.drainedAt = now }
+            call.goAway(now: now)
+        }
+    }
+
+    // MARK: The machine
+
+    override var machineDeadline: Instant { isAccepted ? call.nextDeadline : .never }
+    override var state: TransportState { call.state }
+    override func machineTimeout(now: Instant) { if isAccepted { call.handleTimeout(now: now) } }
+    override var isLineFinished: Bool { call.isLineFinished }
+    override func send(message: [UInt8], now: Instant) -> Bool { call.send(message: message, now: now) }
+
+    override func lineOutput(atMost limit: Int) -> [UInt8] {
+        let bytes = call.lineOutput(atMost: limit)
+        switch answer {
+        case .actpass, .missing, .wrongCertificate: return rewriteWelcome(bytes)
+        case .usable, .declined, .standard, .noProfile: return bytes
+        }
+    }
+
+    /// An endpoint with another mind: its welcome says something else, in as many bytes.
+    private func rewriteWelcome(_ bytes: [UInt8]) -> [UInt8] {
+        guard !isRewritten, let start = bytes.firstRange(of: Array("transport.welcome".utf8))?.lowerBound else {
+            return bytes
+        }
+        isRewritten = true
+        let (old, new): (String, String) =
+            switch answer {
+            case .actpass: ("a=setup:passive", "a=setup:actpass")
+            case .missing: (#""webrtc":{"#, #""webrtx":{"#)
+            default: ("a=fingerprint:sha-256 ", "a=fingerprint:sha-256 ")
+            }
+        var bytes = bytes
+        guard let found = bytes[start...].firstRange(of: Array(old.utf8)) else { return bytes }
+        bytes.replaceSubrange(found, with: Array(new.utf8))
+        if answer == .wrongCertificate {
+            bytes[found.upperBound] = bytes[found.upperBound] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+        }
+        return bytes
+    }
+
+    override func take(_ input: Input, now: Instant) {
+        switch input {
+        case .datagram(let bytes, let path): deliver(bytes, path, now: now)
+        case .refusal: break
+        case .lineOpened:
+            guard !isAccepted, let made = try? make(now) else { return }
+            isAccepted = true
+            call = made
+        case .bytes(let bytes, _): call.receiveLine(bytes.span.bytes, now: now)
+        case .lineClosed: call.lineEnded(now: now)
+        case .work(let work): work(now)
+        }
+    }
+
+    /// As `EndpointDriver` finds the call of a datagram: checks by their username fragment, which only the call can judge,
+    /// all else by its tuple, and media from a new one by its sender.
+    private func deliver(_ bytes: [UInt8], _ path: NetworkPath, now: Instant) {
+        let isRoute = routes.contains(path)
+        switch Datagram(bytes) {
+        case .check, .checkAnswer, .checkError: break
+        case .handshake where !isRoute:
+            early.removeAll { now - $0.at >= Self.earlyFlightsKept }
+            if early.count(where: { $0.path == path }) < Self.earlyFlightsLimit { early.append((bytes, path, now)) }
+            return
+        case .media where !isRoute, .report where !isRoute:
+            guard Self.sender(of: bytes) == call.remoteSSRC else { return }
+        case .handshake, .media, .report: break
+        case .other: guard isRoute else { return }
+        }
+        give(bytes, path, now: now)
+        guard !isRoute, call.isAuthenticated(path) else { return }
+        routes.append(path)
+        let flights = early.filter { $0.path == path && now - $0.at < Self.earlyFlightsKept }
+        early.removeAll { $0.path == path }
+        for flight in flights { give(flight.bytes, path, now: now) }
+    }
+
+    private static func sender(of bytes: [UInt8]) -> UInt32? {
+        guard case .media = Datagram(bytes), bytes.count >= 12 else {
+            guard bytes.count >= 8 else { return nil }
+            return bytes[4..<8].reduce(0) { $0 << 8 | UInt32($1) }
+        }
+        return bytes[8..<12].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    private func give(_ bytes: [UInt8], _ path: NetworkPath, now: Instant) {
+        guard var packet = pool.take() else { return }
+        packet.assign(bytes.span.bytes)
+        call.receive(&packet, path: path, now: now)
+        guard let wanted = call.admissionWanted else { return }
+        call.settleAdmission(of: wanted, isAdmitted: unconfirmed.admit(wanted.remote.ip, now: now))
+    }
+
+    override func sendDatagram(now: Instant) -> Bool {
+        guard var packet = pool.take(), let transmit = call.pollTransmit(into: &packet, now: now) else { return false }
+        guard let hostID else { return true }
+        let bytes = packet.copiedBytes
+        network.send(bytes, from: hostID, on: transmit.path)
+        noteSent(bytes, on: transmit.path)
+        return true
+    }
+
+    override func pollEvents(now: Instant) {
+        while let event = call.pollEvent() {
+            switch event {
+            case .upgradeRequested:
+                if let refusal {
+                    call.refuse(LineRefusal(status: refusal, message: "refused"), now: now)
+                } else {
+                    call.accept(now: now)
+                }
+            case .helloReceived: call.welcome(session: "s", now: now)
+            case .message(let bytes): noteMessage(bytes)
+            case .ended(let outcome):
+                self.outcome = outcome
+                observer.note(.outcome(.server, outcome))
+            case .stateChanged, .transportChanged, .ufragsChanged: break
+            }
+        }
+    }
+
+    override func observe(now: Instant) {
+        let isRecovering = RecoveryView.isRecovering(call)
+        if call.state != seenState || isRecovering != seenRecovering {
+            (seenState, seenRecovering) = (call.state, isRecovering)
+            observer.note(.state(.server, seenState, isRecovering: isRecovering))
+        }
+        if call.epoch != seenEpoch || call.transport != seenTransport || call.fallback != seenFallback {
+            (seenEpoch, seenTransport, seenFallback) = (call.epoch, call.transport, call.fallback)
+            observer.note(.choice(.server, epoch: seenEpoch, seenTransport, seenFallback))
+        }
+        let isBridgeAsked = RecoveryView.isBridgeAsked(call)
+        if isBridgeAsked != seenBridge {
+            seenBridge = isBridgeAsked
+            observer.note(.bridge(.server, isAsked: isBridgeAsked))
+        }
+    }
+
+    override func noteFigures() {
+        figures.ignoredMessages = call.ignoredMessages
+        super.noteFigures()
+    }
+}
