@@ -1,0 +1,115 @@
+import CallSimulation
+import ICELite
+import Testing
+
+@Suite("A scenario as text") struct ScenarioTextTests {
+    @Test("What is written is read as the same scenario, whatever the generator writes")
+    func roundTrip() throws {
+        for seed in 0..<500 {
+            let scenario = ScenarioGenerator.scenario(seed: UInt64(seed))
+            #expect(try Scenario(parsing: scenario.text) == scenario, "seed \(seed): \(scenario.text)")
+        }
+    }
+
+    @Test("A scenario written by hand") func byHand() throws {
+        let text = """
+            # A path that goes for longer than its window, and the line is cut as the call goes over to it.
+            seed 8812 duration 41s
+            client preference=webrtc recovery=endCall messages=12:40..900
+            server answer=usable
+            net wlan0 v6=yes nat=portRestricted:30s
+            net wlan0.udp up=38ms down=38.5ms jitter=normal:6ms loss=2%:2 rate=300000
+            at first_audio+7.31s drop wlan0.udp both for 10.02s
+            at bridge_on+1RTT cut-rst line
+            at selected hangup client
+            at deadline(recoveryWindow)-1us delay all.tcp down for 1s 40ms
+            at end(0)+0.5RTT forge-check
+            heal 20s line
+            """
+        let scenario = try Scenario(parsing: text)
+        #expect(scenario.seed == 8812)
+        #expect(scenario.duration == .seconds(41))
+        #expect(scenario.client.recovery == .endCall)
+        #expect(scenario.networks.map(\.name) == ["wlan0"])
+        #expect(scenario.networks[0].udp.down == .microseconds(38_500))
+        #expect(scenario.networks[0].udp.loss == 2_000)
+        #expect(scenario.faults.count == 5)
+        #expect(scenario.faults[0].offset == .time(.milliseconds(7_310)))
+        #expect(scenario.faults[0].length == .milliseconds(10_020))
+        #expect(scenario.faults[1].offset == .halfRoundTrips(2))
+        #expect(scenario.faults[3].anchor == .deadline(.recoveryWindow))
+        #expect(scenario.faults[3].offset == .time(-1_000))
+        #expect(scenario.faults[4].anchor == .end(0))
+        #expect(scenario.healing == Scenario.Healing(at: .seconds(20), carriage: .line))
+        #expect(try Scenario(parsing: scenario.text) == scenario)
+    }
+
+    @Test(
+        "A line that is none is named by its number",
+        arguments: [
+            "nonsense", "seed x duration 1s", "seed 1 duration 1", "client preference=maybe", "server refuse=200",
+            "net wlan0.udp loss=120%:1", "at nowhere drop all both for 1s", "at start drop all sideways for 1s",
+            "at start drop all both for 1.0000000001s", "at start rate all up for 1s", "at start drop all both 3",
+            "heal 1s everything", "at end(x) rebind all", "net a.b.c v6=yes",
+        ])
+    func badLine(line: String) {
+        #expect(throws: ScenarioError.badLine(2, line)) { try Scenario(parsing: "# first\n" + line) }
+    }
+
+    @Test("A text of too many lines is not read") func tooLong() {
+        #expect(throws: ScenarioError.tooLong) {
+            try Scenario(parsing: String(repeating: "\n", count: Scenario.lineLimit + 1))
+        }
+    }
+}
+
+@Suite("The generator") struct ScenarioGeneratorTests {
+    @Test("A seed always writes the same scenario") func sameAgain() {
+        for seed in 0..<50 {
+            let first = ScenarioGenerator.scenario(seed: UInt64(seed))
+            #expect(first == ScenarioGenerator.scenario(seed: UInt64(seed)))
+            #expect(first.text != ScenarioGenerator.scenario(seed: UInt64(seed) + 1).text)
+        }
+    }
+
+    @Test("A calm scenario has no fault, little loss and little jitter; about one in seven is calm") func calm() {
+        let scenarios = (0..<2_000).map { ScenarioGenerator.scenario(seed: $0) }
+        let calm = scenarios.filter(\.isCalm)
+        #expect((200...400).contains(calm.count))
+        for scenario in calm {
+            #expect(scenario.faults.isEmpty && scenario.healing == nil)
+            for network in scenario.networks {
+                #expect(network.udp.loss <= 5_000 && network.tcp.loss <= 5_000, "\(scenario.text)")
+                #expect(network.udp.rate == nil)
+            }
+        }
+    }
+
+    @Test("Every verb, every anchor and every kind of server is drawn") func coverage() {
+        let scenarios = (0..<5_000).map { ScenarioGenerator.scenario(seed: $0) }
+        let faults = scenarios.flatMap(\.faults)
+        for verb in FaultVerb.allCases { #expect(faults.contains { $0.verb == verb }, "\(verb)") }
+        for milestone in Milestone.allCases {
+            #expect(faults.contains { $0.anchor == .milestone(milestone) }, "\(milestone)")
+        }
+        for deadline in FaultDeadline.allCases {
+            #expect(faults.contains { $0.anchor == .deadline(deadline) }, "\(deadline)")
+        }
+        for answer in Scenario.ServerPart.Answer.allCases {
+            #expect(scenarios.contains { $0.server.answer == answer }, "\(answer)")
+        }
+        #expect(scenarios.allSatisfy { $0.faults.count <= 8 })
+        let healing = scenarios.count { $0.healing != nil }
+        #expect((1_500...2_800).contains(healing))
+        // A healing call lives long enough to be judged.
+        #expect(scenarios.allSatisfy { $0.healing.map { $0.at } ?? 0 <= $0.duration - .seconds(20) })
+    }
+
+    @Test("Calls last 5 to 40 s, 20 on average") func durations() {
+        let durations = (0..<2_000).map { ScenarioGenerator.scenario(seed: $0) }.filter { $0.healing == nil }
+            .map(\.duration)
+        #expect(durations.allSatisfy { (Nanoseconds.seconds(5)...Nanoseconds.seconds(40)).contains($0) })
+        let mean = durations.reduce(0, +) / Int64(durations.count)
+        #expect((Nanoseconds.seconds(17)...Nanoseconds.seconds(23)).contains(mean))
+    }
+}

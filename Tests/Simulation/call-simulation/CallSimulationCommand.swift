@@ -1,0 +1,98 @@
+import CallSimulation
+import Foundation
+import ICELite
+
+/// Runs simulated calls and judges them. Exit status 1 when a rule was broken, 2 for wrong arguments.
+@main struct CallSimulationCommand {
+    static func main() throws {
+        guard let arguments = Arguments(Array(CommandLine.arguments.dropFirst())) else {
+            FileHandle.standardError.write(Data(Arguments.usage.utf8))
+            exit(2)
+        }
+        switch arguments {
+        case .run(let seeds, let processes, let isJSON):
+            let tally = processes == 1 ? try tally(seeds, part: 0, of: 1) : try runInProcesses(seeds, processes)
+            print(isJSON ? String(decoding: try JSONEncoder().encode(tally), as: UTF8.self) : tally.text)
+            exit(tally.failures.isEmpty ? 0 : 1)
+        case .part(let seeds, let part, let count):
+            let tally = try tally(seeds, part: part, of: count)
+            FileHandle.standardOutput.write(try JSONEncoder().encode(tally))
+        case .replay(let seed): try replay(ScenarioGenerator.scenario(seed: seed))
+        case .trace(let seed): try trace(ScenarioGenerator.scenario(seed: seed))
+        case .scenario(let path):
+            try replay(try Scenario(parsing: String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)))
+        }
+    }
+
+    private static func tally(_ seeds: ClosedRange<UInt64>, part: UInt64, of count: UInt64) throws -> Tally {
+        let simulation = try Simulation()
+        var judge = Judge()
+        var tally = Tally()
+        let start = cpuSeconds()
+        for seed in seeds where seed % count == part {
+            let call = try simulation.run(ScenarioGenerator.scenario(seed: seed))
+            tally.add(call, judge.judge(call))
+            simulation.reuse(call)
+        }
+        tally.cpuSeconds = cpuSeconds() - start
+        return tally
+    }
+
+    /// One process a part, nothing shared; their tallies are added.
+    private static func runInProcesses(_ seeds: ClosedRange<UInt64>, _ count: Int) throws -> Tally {
+        let processes = try (0..<count).map { part in
+            let process = Process()
+            process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+            process.arguments = [
+                "part", "--seeds", "\(seeds.lowerBound)..\(seeds.upperBound)", "--processes", "\(count)", "--part",
+                "\(part)",
+            ]
+            let pipe = Pipe()
+            process.standardOutput = pipe
+            try process.run()
+            return (process, pipe)
+        }
+        var sum = Tally()
+        for (process, pipe) in processes {
+            let data = pipe.fileHandleForReading.readDataToEndOfFile()
+            process.waitUntilExit()
+            sum.add(try JSONDecoder().decode(Tally.self, from: data))
+        }
+        return sum
+    }
+
+    private static func replay(_ scenario: Scenario) throws {
+        let simulation = try Simulation()
+        let call = try simulation.run(scenario)
+        var judge = Judge()
+        let verdict = judge.judge(call)
+        print(scenario.text, terminator: "")
+        print("trace hash \(String(call.facts.traceHash, radix: 16)), over at \(seconds(call.facts.endedAt))")
+        for (at, what) in call.observations {
+            switch what {
+            case .state, .choice, .bridge, .outcome, .network, .fault, .milestone: print("\(seconds(at))  \(what)")
+            case .sent, .arrived, .captured, .played, .accepted, .delivered, .figures: break
+            }
+        }
+        for violation in verdict.violations { print(violation) }
+        exit(verdict.violations.isEmpty ? 0 : 1)
+    }
+
+    private static func trace(_ scenario: Scenario) throws {
+        let simulation = try Simulation()
+        let call = try simulation.run(scenario)
+        for (at, what) in call.observations {
+            let line = ["at": "\(at.nanoseconds)", "what": "\(what)"]
+            print(String(decoding: try JSONSerialization.data(withJSONObject: line, options: .sortedKeys), as: UTF8.self))
+        }
+    }
+
+    private static func seconds(_ at: Instant) -> String { String(format: "%.6f s", Double(at.nanoseconds) / 1e9) }
+
+    private static func cpuSeconds() -> Double {
+        var usage = rusage()
+        getrusage(RUSAGE_SELF, &usage)
+        return Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+            + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6
+    }
+}
