@@ -1,4 +1,5 @@
 package import ICELite
+package import Transport
 import TransportMedia
 
 /// Reads a call once, from its first observation to its last, and says which rules it broke.
@@ -19,6 +20,8 @@ package struct Judge {
     private var calm = InvariantCalm()
     private var security = InvariantSecurity()
     private var liveness = InvariantLiveness()
+    private var sometimes = SometimesWatch()
+    private var faultsMet: [JudgeVerdict.FaultMet] = []
 
     package init() {}
 
@@ -53,6 +56,8 @@ package struct Judge {
         calm = InvariantCalm()
         security.begin()
         liveness.begin(call)
+        sometimes.begin(call)
+        faultsMet.removeAll(keepingCapacity: true)
     }
 
     /// What should have happened before `now`?
@@ -81,9 +86,16 @@ package struct Judge {
         case .figures(let end, let figures): take(figures, of: end, at: now)
         case .outcome(let end, let outcome):
             liveness.take(outcome, of: end, at: now, picture: picture, findings: &findings)
-        case .accepted, .delivered: return messages.take(what, at: now, findings: &findings)
+        case .accepted, .delivered: messages.take(what, at: now, findings: &findings)
+        case .fault(let index, isBeginning: true):
+            if call.scenario.faults.indices.contains(index) {
+                faultsMet.append(
+                    JudgeVerdict.FaultMet(verb: call.scenario.faults[index].verb, state: picture.coverageState))
+            }
         case .state, .choice, .bridge, .network, .fault, .milestone: break
         }
+        sometimes.noteState(before: what, picture: picture)
+        sometimes.take(what, at: now, picture: picture, scenario: call.scenario)
         picture.take(what, at: now)
         decide(what, at: now, call: call)
     }
@@ -134,6 +146,11 @@ package struct Judge {
         (verdict.couldBeHeard, verdict.heard) = ledger.oracle(until: call.facts.endedAt - JudgeLimits.oracleTail)
         verdict.longestGap = heard.longest
         verdict.calmSuspicions = calm.suspicions
+        verdict.situations = sometimes.seen
+        verdict.hadOutage = sometimes.hadOutage
+        verdict.wasActive = picture.client.activeSince != nil
+        verdict.reasons = reason.claims.map(\.fallback.reason)
+        verdict.faultsMet = faultsMet
         return verdict
     }
 }
@@ -151,6 +168,21 @@ package struct JudgeVerdict: Sendable {
     package var longestGap: Nanoseconds = 0
     /// Suspicions of a calm call.
     package var calmSuspicions = 0
+
+    /// Situations of the sometimes-list that came up.
+    package var situations = SometimesSet()
+    package var hadOutage = false
+    package var wasActive = false
+    /// Reasons the client gave, in order.
+    package var reasons: [TransportFallbackReason] = []
+    /// The faults that began, and where the call was then.
+    package var faultsMet: [FaultMet] = []
+
+    /// A fault, and where it met the call.
+    package struct FaultMet: Hashable, Sendable {
+        package var verb: FaultVerb
+        package var state: CoverageState
+    }
 
     package init(violations: [Violation] = [], repeats: Int = 0) {
         self.violations = violations

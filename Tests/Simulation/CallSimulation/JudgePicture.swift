@@ -69,15 +69,21 @@ struct JudgePicture {
     private(set) var line = Carriage()
     /// The line was cut, or fell silent for so long that an end has given it up: there is no second one.
     private(set) var lineGoneAt: Instant?
-    /// Faults that last, and when one last began or ended.
-    private(set) var faultsInEffect = 0
+    /// When a fault last began or ended, but for rebindings.
     private(set) var faultAt = Instant(nanoseconds: .min / 2)
     private(set) var rebindAt: Instant?
+    /// The verbs of the faults that last.
+    private(set) var verbsInEffect: [FaultVerb] = []
+    private(set) var isLineOpen = false
+    private(set) var isWelcomed = false
     /// The longer of the two carriages' round trips.
     private(set) var roundTrip: Nanoseconds = 0
     private var faults: [Fault] = []
 
     init() {}
+
+    /// Faults that last.
+    var faultsInEffect: Int { verbsInEffect.count }
 
     mutating func begin(_ call: ObservedCall) {
         self = JudgePicture()
@@ -151,6 +157,8 @@ struct JudgePicture {
             path.set(up: pathUp, down: pathDown, now: now)
             line.set(up: lineUp, down: lineDown, now: now)
         case .fault(let index, let isBeginning): note(index, isBeginning: isBeginning, now: now)
+        case .milestone(.lineOpen): isLineOpen = true
+        case .milestone(.welcome): isWelcomed = true
         case .outcome, .sent, .arrived, .played, .accepted, .delivered, .milestone, .figures: break
         }
     }
@@ -198,6 +206,11 @@ struct JudgePicture {
         }
         guard fault.verb != .rebind else { return }
         faultAt = now
-        if fault.length > 0 { faultsInEffect = max(0, faultsInEffect + (isBeginning ? 1 : -1)) }
+        guard fault.length > 0 else { return }
+        if isBeginning {
+            verbsInEffect.append(fault.verb)
+        } else if let index = verbsInEffect.firstIndex(of: fault.verb) {
+            verbsInEffect.remove(at: index)
+        }
     }
 }
