@@ -1,13 +1,14 @@
 internal import CSeededRandom
 
-/// Every random byte that OpenSSL takes in this process, from a seed: the same handshake bytes in every process.
-package enum OpenSSLDraws {
-    /// From now on OpenSSL draws from `seed`. For a process that makes no real call any more.
-    package static func seed(_ seed: UInt64) {
-        let isTaken = seeded_random_install(seed) == 1
-        precondition(isTaken, "OpenSSL does not take another source of random numbers")
-    }
+/// Random bytes of OpenSSL from a seed, on this thread and for a while: the same handshake bytes in every process.
+enum OpenSSLDraws {
+    private static let isInstalled = seeded_random_install() == 1
 
-    /// Begins a stream anew at `seed`, once `seed(_:)` was called.
-    package static func restart(_ seed: UInt64) { seeded_random_restart(seed) }
+    /// Runs `body` with OpenSSL's draws of this thread from `seed`.
+    static func seeded<Result>(_ seed: UInt64, _ body: () throws -> Result) rethrows -> Result {
+        precondition(isInstalled, "OpenSSL does not take another source of random numbers")
+        seeded_random_start(seed)
+        defer { seeded_random_stop() }
+        return try body()
+    }
 }

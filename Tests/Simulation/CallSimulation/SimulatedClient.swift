@@ -21,7 +21,6 @@ final class SimulatedClient: SimulatedHost {
     private var seenBridge = false
     private var seenEpoch = 0
     private var seenTransport: TransportKind?
-    private var seenFallback: TransportFallback?
     private(set) var outcome: CallOutcome?
 
     init(
@@ -142,8 +141,10 @@ final class SimulatedClient: SimulatedHost {
         observer.facts.pairsRefused += 1
     }
 
-    override func pollEvents(now: Instant) {
+    override func pollEvents(now: Instant) -> Bool {
+        var hasPolled = false
         while let event = call.pollEvent() {
+            hasPolled = true
             switch event {
             case .message(let bytes): noteMessage(bytes)
             case .ended(let outcome):
@@ -152,6 +153,7 @@ final class SimulatedClient: SimulatedHost {
             case .stateChanged, .transportChanged, .resolve, .pathClosed: break
             }
         }
+        return hasPolled
     }
 
     override func observe(now: Instant) {
@@ -165,9 +167,9 @@ final class SimulatedClient: SimulatedHost {
             if wasRecovering, !isRecovering, seenState == .active { observer.reach(.repaired) }
             if seenState == .active { observer.reach(.active) }
         }
-        if call.epoch != seenEpoch || call.transport != seenTransport || call.fallback != seenFallback {
-            (seenEpoch, seenTransport, seenFallback) = (call.epoch, call.transport, call.fallback)
-            observer.note(.choice(.client, epoch: seenEpoch, seenTransport, seenFallback))
+        if call.epoch != seenEpoch || call.transport != seenTransport {
+            (seenEpoch, seenTransport) = (call.epoch, call.transport)
+            observer.note(.choice(.client, epoch: seenEpoch, seenTransport, call.fallback))
         }
         let isBridgeAsked = RecoveryView.isBridgeAsked(call)
         if isBridgeAsked != seenBridge {

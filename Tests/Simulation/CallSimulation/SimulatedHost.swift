@@ -121,7 +121,8 @@ class SimulatedHost: VirtualHost {
     func sendDatagram(now: Instant) -> Bool { false }
     func lineOutput(atMost limit: Int) -> [UInt8] { [] }
     var isLineFinished: Bool { true }
-    func pollEvents(now: Instant) {}
+    /// Takes the machine's events; false when there was none.
+    func pollEvents(now: Instant) -> Bool { false }
     func observe(now: Instant) {}
     func send(message: [UInt8], now: Instant) -> Bool { false }
 
@@ -200,10 +201,11 @@ class SimulatedHost: VirtualHost {
         feedCapture(now: now)
         while sendDatagram(now: now) {}
         flushLine(now: now)
-        pollEvents(now: now)
-        // What an event was answered by.
-        while sendDatagram(now: now) {}
-        flushLine(now: now)
+        if pollEvents(now: now) {
+            // What an event was answered by.
+            while sendDatagram(now: now) {}
+            flushLine(now: now)
+        }
         observe(now: now)
     }
 

@@ -27,7 +27,6 @@ final class SimulatedServer: SimulatedHost {
     private var seenBridge = false
     private var seenEpoch = 0
     private var seenTransport: TransportKind?
-    private var seenFallback: TransportFallback?
     private(set) var outcome: CallOutcome?
 
     init(
@@ -188,8 +187,10 @@ final class SimulatedServer: SimulatedHost {
         return true
     }
 
-    override func pollEvents(now: Instant) {
+    override func pollEvents(now: Instant) -> Bool {
+        var hasPolled = false
         while let event = call.pollEvent() {
+            hasPolled = true
             switch event {
             case .upgradeRequested:
                 if let refusal {
@@ -205,6 +206,7 @@ final class SimulatedServer: SimulatedHost {
             case .stateChanged, .transportChanged, .ufragsChanged: break
             }
         }
+        return hasPolled
     }
 
     override func observe(now: Instant) {
@@ -213,9 +215,9 @@ final class SimulatedServer: SimulatedHost {
             (seenState, seenRecovering) = (call.state, isRecovering)
             observer.note(.state(.server, seenState, isRecovering: isRecovering))
         }
-        if call.epoch != seenEpoch || call.transport != seenTransport || call.fallback != seenFallback {
-            (seenEpoch, seenTransport, seenFallback) = (call.epoch, call.transport, call.fallback)
-            observer.note(.choice(.server, epoch: seenEpoch, seenTransport, seenFallback))
+        if call.epoch != seenEpoch || call.transport != seenTransport {
+            (seenEpoch, seenTransport) = (call.epoch, call.transport)
+            observer.note(.choice(.server, epoch: seenEpoch, seenTransport, call.fallback))
         }
         let isBridgeAsked = RecoveryView.isBridgeAsked(call)
         if isBridgeAsked != seenBridge {

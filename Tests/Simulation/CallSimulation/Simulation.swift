@@ -1,9 +1,10 @@
 internal import ICELite
 internal import TransportMedia
 
-/// Runs calls, one after the other, in one process. Confined to one thread.
+/// Runs calls, one after the other. Confined to one thread at a time; each of its calls draws OpenSSL's random numbers from
+/// the scenario's seed.
 package final class Simulation {
-    /// The seed of the process's certificate and of what OpenSSL and libsrtp2 do once.
+    /// The seed of the process's certificate and of what OpenSSL sets up once.
     private static let processSeed: UInt64 = 1
     /// A day that certificates are made on, whenever the process runs.
     private static let certificateDay: Int64 = 1_800_000_000
@@ -11,16 +12,17 @@ package final class Simulation {
     private let certificate: DTLSCertificate
     private var room: [(at: Instant, what: Observation)] = []
 
-    /// Seeds OpenSSL for the whole process, and makes its certificate.
+    /// Makes the certificate of all its calls.
     ///
     /// - Throws: what a machine cannot be made for.
     package init() throws {
-        OpenSSLDraws.seed(Self.processSeed)
-        certificate = try DTLSCertificate(secondsSince1970: Self.certificateDay)
         SRTPSession.prepareLibrary()
+        certificate = try OpenSSLDraws.seeded(Self.processSeed) {
+            try DTLSCertificate(secondsSince1970: Self.certificateDay)
+        }
         // What is set up once draws its numbers here, not in whichever call comes first.
         var scenario = Scenario()
-        scenario.duration = .seconds(3)
+        scenario.duration = .seconds(1)
         _ = try run(scenario)
     }
 
@@ -28,12 +30,13 @@ package final class Simulation {
     ///
     /// - Throws: what a machine cannot be made for.
     package func run(_ scenario: Scenario) throws -> ObservedCall {
-        OpenSSLDraws.restart(scenario.seed)
-        let call = try SimulatedCall(scenario, certificate: certificate, room: room)
-        room = []
-        return call.run()
+        try OpenSSLDraws.seeded(scenario.seed) {
+            let call = try SimulatedCall(scenario, certificate: certificate, room: room)
+            room = []
+            return call.run()
+        }
     }
 
-    /// Gives a call's memory back, to be used again by the next.
+    /// Takes a call's memory, to be used again by the next.
     package func reuse(_ call: consuming ObservedCall) { room = call.observations }
 }

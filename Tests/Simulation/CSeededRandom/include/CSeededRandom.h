@@ -3,11 +3,14 @@
 
 #include <stdint.h>
 
-/// Makes every random byte that OpenSSL takes in this process one of a stream that begins at `seed`. Never for a real
-/// call. Returns 1, or 0 when OpenSSL refuses.
-int seeded_random_install(uint64_t seed);
+/// Makes OpenSSL draw its random bytes here in this process. Returns 1, or 0 when OpenSSL refuses.
+int seeded_random_install(void);
 
-/// Begins the stream anew.
-void seeded_random_restart(uint64_t seed);
+/// On this thread every random byte is one of the stream that begins at `seed`, until `seeded_random_stop`. Never for a
+/// real call.
+void seeded_random_start(uint64_t seed);
+
+/// On this thread random bytes are the system's again.
+void seeded_random_stop(void);
 
 #endif
