@@ -1,3 +1,5 @@
+import CallSimulation
+
 /// What the command was asked to do.
 enum Arguments {
     case run(seeds: ClosedRange<UInt64>, processes: Int, isJSON: Bool)
@@ -5,12 +7,17 @@ enum Arguments {
     case part(seeds: ClosedRange<UInt64>, part: UInt64, of: UInt64)
     case replay(seed: UInt64)
     case trace(seed: UInt64)
+    case shrink(seed: UInt64, breaking: Invariant?)
+    /// The scenario of a seed, not run.
+    case text(seed: UInt64)
     case scenario(path: String)
 
     static let usage = """
         usage: call-simulation run --seeds A..B [--processes N] [--json]
                call-simulation replay SEED
                call-simulation trace SEED
+               call-simulation shrink SEED [INVARIANT]
+               call-simulation text SEED
                call-simulation scenario FILE
 
         """
@@ -26,6 +33,14 @@ enum Arguments {
         case "replay", "trace":
             guard rest.count == 1, let seed = UInt64(rest[0]) else { return nil }
             self = verb == "replay" ? .replay(seed: seed) : .trace(seed: seed)
+        case "text":
+            guard rest.count == 1, let seed = UInt64(rest[0]) else { return nil }
+            self = .text(seed: seed)
+        case "shrink":
+            guard (1...2).contains(rest.count), let seed = UInt64(rest[0]) else { return nil }
+            let invariant = rest.dropFirst().first.map { Int($0).flatMap { Invariant(rawValue: $0) } }
+            if case .some(.none) = invariant { return nil }
+            self = .shrink(seed: seed, breaking: invariant ?? nil)
         case "scenario":
             guard rest.count == 1 else { return nil }
             self = .scenario(path: rest[0])

@@ -19,6 +19,8 @@ import ICELite
             FileHandle.standardOutput.write(try JSONEncoder().encode(tally))
         case .replay(let seed): try replay(ScenarioGenerator.scenario(seed: seed))
         case .trace(let seed): try trace(ScenarioGenerator.scenario(seed: seed))
+        case .shrink(let seed, let invariant): try shrink(ScenarioGenerator.scenario(seed: seed), breaking: invariant)
+        case .text(let seed): print(ScenarioGenerator.scenario(seed: seed).text, terminator: "")
         case .scenario(let path):
             try replay(try Scenario(parsing: String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)))
         }
@@ -28,12 +30,16 @@ import ICELite
         let simulation = try Simulation()
         var judge = Judge()
         var tally = Tally()
+        var coverage = CoverageTally()
         let start = cpuSeconds()
         for seed in seeds where seed % count == part {
             let call = try simulation.run(ScenarioGenerator.scenario(seed: seed))
-            tally.add(call, judge.judge(call))
+            let verdict = judge.judge(call)
+            tally.add(call, verdict)
+            coverage.add(verdict, of: call)
             simulation.reuse(call)
         }
+        tally.coverage = coverage.numbers
         tally.cpuSeconds = cpuSeconds() - start
         return tally
     }
@@ -66,25 +72,30 @@ import ICELite
         let call = try simulation.run(scenario)
         var judge = Judge()
         let verdict = judge.judge(call)
-        print(scenario.text, terminator: "")
+        print(scenario.text)
+        for line in Timeline.lines(of: call, breaking: verdict.violations) { print(line) }
         print("trace hash \(String(call.facts.traceHash, radix: 16)), over at \(seconds(call.facts.endedAt))")
-        for (at, what) in call.observations {
-            switch what {
-            case .state, .choice, .bridge, .outcome, .network, .fault, .milestone: print("\(seconds(at))  \(what)")
-            case .sent, .arrived, .captured, .played, .accepted, .delivered, .figures: break
-            }
-        }
-        for violation in verdict.violations { print(violation) }
         exit(verdict.violations.isEmpty ? 0 : 1)
     }
 
     private static func trace(_ scenario: Scenario) throws {
         let simulation = try Simulation()
         let call = try simulation.run(scenario)
-        for (at, what) in call.observations {
-            let line = ["at": "\(at.nanoseconds)", "what": "\(what)"]
-            print(String(decoding: try JSONSerialization.data(withJSONObject: line, options: .sortedKeys), as: UTF8.self))
+        for (at, what) in call.observations { print(TimelineTrace.line(what, at: at)) }
+    }
+
+    /// Prints a small scenario that breaks the same rule; the first that is broken unless one is named.
+    private static func shrink(_ scenario: Scenario, breaking named: Invariant?) throws {
+        let simulation = try Simulation()
+        var judge = Judge()
+        guard let invariant = try named ?? judge.judge(simulation.run(scenario)).violations.first?.invariant else {
+            print("no rule was broken")
+            return
         }
+        var shrinker = Shrinker(scenario, breaking: invariant) { try? simulation.run($0) }
+        let small = shrinker.shrink()
+        print("# \(shrinker.replays) replays, invariant \(invariant.rawValue) (\(invariant.title))")
+        try replay(small)
     }
 
     private static func seconds(_ at: Instant) -> String { String(format: "%.6f s", Double(at.nanoseconds) / 1e9) }

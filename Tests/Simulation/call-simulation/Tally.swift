@@ -2,7 +2,7 @@ import CallSimulation
 import ICELite
 import Transport
 
-/// What a number of calls came to.
+/// What a number of calls came to, as one process tells another.
 struct Tally: Codable {
     /// A call that broke a rule.
     struct Failure: Codable {
@@ -14,60 +14,34 @@ struct Tally: Codable {
 
     var calls = 0
     var cpuSeconds = 0.0
-    /// Simulated seconds.
     var simulatedSeconds = 0.0
     /// The exclusive or of all calls' hashes: equal where all are.
     var traceHash: UInt64 = 0
     var failures: [Failure] = []
-    /// Calls by the reason of their fallback, and by how they ended at the client.
-    var reasons: [String: Int] = [:]
+    /// How calls ended at the client.
     var outcomes: [String: Int] = [:]
-    /// Faults by verb and by the client's state as they began, as `verb/state`.
-    var faults: [String: Int] = [:]
-    /// Faults whose anchor never happened.
-    var neverFired = 0
     var milestones: [String: Int] = [:]
-    /// What could have been heard, and what was, in frames.
-    var couldBeHeard = 0
-    var heard = 0
-    var calmSuspicions = 0
-    var calmCalls = 0
-    var healedCalls = 0
+    /// The judge's own tally.
+    var coverage = CoverageTally().numbers
 
     /// Adds a call with its verdict.
     mutating func add(_ call: ObservedCall, _ verdict: JudgeVerdict) {
         calls += 1
         simulatedSeconds += Double(call.facts.endedAt.nanoseconds) / 1e9
         traceHash ^= call.facts.traceHash
-        neverFired += call.facts.faultsNeverFired
-        couldBeHeard += verdict.couldBeHeard
-        heard += verdict.heard
-        calmSuspicions += verdict.calmSuspicions
-        if call.facts.isCalm { calmCalls += 1 }
-        if call.facts.healingSince != nil { healedCalls += 1 }
         for violation in verdict.violations {
             failures.append(
                 Failure(
                     seed: call.scenario.seed, invariant: violation.invariant.rawValue,
                     nanoseconds: violation.at.nanoseconds, sentence: violation.sentence))
         }
-        var state = "idle"
-        var fallback: TransportFallback?
         for (_, what) in call.observations {
             switch what {
-            case .state(.client, let new, let isRecovering): state = isRecovering ? "recovering" : new.rawValue
-            case .choice(.client, _, let transport, let reason):
-                fallback = reason ?? fallback
-                if state == "connecting" || state.hasPrefix("chosen"), let transport {
-                    state = "chosen-\(transport.rawValue)"
-                }
-            case .fault(let index, true): faults["\(call.scenario.faults[index].verb.rawValue)/\(state)", default: 0] += 1
             case .milestone(let milestone): milestones[milestone.text, default: 0] += 1
             case .outcome(.client, let outcome): outcomes[Self.text(outcome), default: 0] += 1
             default: break
             }
         }
-        if let fallback { reasons[fallback.reason.wire, default: 0] += 1 }
     }
 
     private static func text(_ outcome: CallOutcome) -> String {
@@ -86,15 +60,10 @@ struct Tally: Codable {
         simulatedSeconds += other.simulatedSeconds
         traceHash ^= other.traceHash
         failures += other.failures
-        reasons.merge(other.reasons, uniquingKeysWith: +)
         outcomes.merge(other.outcomes, uniquingKeysWith: +)
-        faults.merge(other.faults, uniquingKeysWith: +)
         milestones.merge(other.milestones, uniquingKeysWith: +)
-        neverFired += other.neverFired
-        couldBeHeard += other.couldBeHeard
-        heard += other.heard
-        calmSuspicions += other.calmSuspicions
-        calmCalls += other.calmCalls
-        healedCalls += other.healedCalls
+        guard var sum = CoverageTally(numbers: coverage), let more = CoverageTally(numbers: other.coverage) else { return }
+        sum.add(more)
+        coverage = sum.numbers
     }
 }
