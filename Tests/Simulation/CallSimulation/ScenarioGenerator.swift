@@ -288,7 +288,9 @@ enum ProductTimes {
         }
         times.formUnion([
             LineLimits.pingInterval, LineLimits.urgentPingInterval, LineLimits.deathInterval,
-            LineLimits.suspectDeathInterval, LineLimits.closeTimeout,
+            LineLimits.suspectDeathInterval, LineLimits.closeTimeout, PathRecovery.announceAfter,
+            PathRecovery.steadyFor, PathRecovery.shortestBridge, PathRecovery.sameOutageWithin,
+            PathRecovery.falseAlarmWithin, PathRecovery.answerHolds,
         ])
         return times.filter { (.milliseconds(20)...Nanoseconds.seconds(40)).contains($0) }.sorted()
     }()

@@ -12,6 +12,8 @@ package final class SimulatedCall {
     /// Longer than the longest budget behind a hang-up: then the run is over whatever the ends think.
     static let overtime: Nanoseconds = .seconds(70)
     static let figuresInterval: Nanoseconds = .seconds(1)
+    /// Figures are not taken at full seconds, where deadlines are that are about to be kept.
+    static let figuresOffset: Nanoseconds = 123_457
     /// How often the goodness of the networks is looked at, beside when a fault begins or ends.
     static let networkInterval: Nanoseconds = .milliseconds(100)
 
@@ -77,11 +79,12 @@ package final class SimulatedCall {
             if milestone == .active { scheduleMessages() }
         }
         client.addressesChanged(to: networks.clientAddresses, isToldTo: false)
-        networks.openLine(of: client)
+        networks.openLine(of: client, to: server)
+        client.wantLine = { [unowned self] in networks.openLine(of: client, to: server) }
         networks.noteGoodness()
         client.start()
         simulator.schedule(at: .zero + scenario.duration) { [unowned self] in client.hangUp() }
-        tickFigures()
+        simulator.schedule(at: .zero + Self.figuresOffset) { [unowned self] in tickFigures() }
         tickNetwork()
         schedule?.start()
         let end = runUntilOver()
@@ -90,7 +93,7 @@ package final class SimulatedCall {
         return ObservedCall(scenario: scenario, observations: observer.take(), facts: observer.facts)
     }
 
-    private var isOver: Bool { client.outcome != nil && (server.outcome != nil || !server.hasConnection) }
+    private var isOver: Bool { client.outcome != nil && (server.outcome != nil || !server.hasHello) }
 
     private func runUntilOver() -> SimulationEnd {
         let last = Instant.zero + scenario.duration + Self.overtime
@@ -105,7 +108,7 @@ package final class SimulatedCall {
         client.noteFigures()
         server.noteFigures()
         observer.facts.clientWaits = client.machineDeadline != .never
-        observer.facts.serverWaits = server.machineDeadline != .never
+        observer.facts.serverWaits = server.hasHello && server.machineDeadline != .never
         observer.facts.packetsLeft = client.pool.taken + server.pool.taken
         observer.facts.timesStuck = network.counters.stuckHosts
         observer.facts.faultsNeverFired = schedule?.neverFired ?? 0

@@ -5,13 +5,16 @@ internal import TransportMedia
 internal import TransportRuntime
 internal import TransportTestKit
 
-/// The client's end of a simulated call.
+/// The client's end of a simulated call.pointee.
 final class SimulatedClient: SimulatedHost {
     private static let firstPort: UInt16 = 5_000
 
-    private var call: ClientCall
+    /// In memory of its own: a property of a class is copied, all of it, when one value of it is read.
+    private let call: UnsafeMutablePointer<ClientCall>
     /// The open sockets, most preferred first.
-    private(set) var sockets: [SocketAddress] = []
+    private var sockets: [SocketAddress] = []
+    /// Second ports of the same addresses, while an outage lasts.
+    private var freshSockets: [SocketAddress] = []
     private var nextPort = firstPort
     private var checkedPairs: [NetworkPath] = []
     private var refusedPairs: [NetworkPath] = []
@@ -22,6 +25,8 @@ final class SimulatedClient: SimulatedHost {
     private var seenEpoch = 0
     private var seenTransport: TransportKind?
     private(set) var outcome: CallOutcome?
+    /// Opens one more line.
+    var wantLine: () -> Void = {}
 
     init(
         scenario: Scenario, certificate: DTLSCertificate, handshake: HandshakeOptions, simulator: Simulator,
@@ -41,14 +46,21 @@ final class SimulatedClient: SimulatedHost {
         let receiver = try AudioReceiver(payloadType: .defaultOpus, standIn: codec)
         let capture = PCMRing(minimumCapacity: SimulatedHost.captureSamples)
         let playout = PCMRing(minimumCapacity: SimulatedHost.playoutSamples)
-        call = ClientCall(
-            configuration: configuration, certificate: scenario.client.hasMediaPath ? certificate : nil,
-            media: CallMedia(sender: sender, receiver: receiver, capture: capture, playout: playout), ssrc: ssrc,
-            randomness: randomness)
+        call = .allocate(capacity: 1)
+        call.initialize(
+            to: ClientCall(
+                configuration: configuration, certificate: scenario.client.hasMediaPath ? certificate : nil,
+                media: CallMedia(sender: sender, receiver: receiver, capture: capture, playout: playout), ssrc: ssrc,
+                randomness: randomness))
         super.init(
             end: .client, simulator: simulator, network: network, observer: observer, codec: codec,
             peerCodec: peerCodec, capture: capture, playout: playout, firstSequence: firstSequence,
             stall: scenario.client.stall)
+    }
+
+    deinit {
+        call.deinitialize(count: 1)
+        call.deallocate()
     }
 
     // MARK: What happens to it
@@ -56,7 +68,7 @@ final class SimulatedClient: SimulatedHost {
     func start() {
         perform { [unowned self] now in
             observer.reach(.start)
-            call.start(now: now)
+            call.pointee.start(now: now)
         }
     }
 
@@ -64,62 +76,88 @@ final class SimulatedClient: SimulatedHost {
         perform { [unowned self] now in
             guard state != .ended, state != .idle else { return }
             if observer.facts.clientHungUpAt == nil { observer.facts.clientHungUpAt = now }
-            call.hangUp(now: now)
+            call.pointee.hangUp(now: now)
         }
     }
 
     /// The addresses of the interfaces that are up now; new ones get a socket.
     func addressesChanged(to addresses: [IPAddress], isToldTo tellsCall: Bool) {
-        var changed: [SocketAddress] = []
-        for ip in addresses {
-            if let socket = sockets.first(where: { $0.ip == ip }) {
-                changed.append(socket)
-            } else {
-                changed.append(SocketAddress(ip: ip, port: nextPort))
-                nextPort += 1
+        sockets = addresses.map { ip in sockets.first { $0.ip == ip } ?? open(ip) }
+        freshSockets.removeAll { !addresses.contains($0.ip) }
+        if tellsCall { tellSockets() }
+    }
+
+    private func open(_ ip: IPAddress) -> SocketAddress {
+        defer { nextPort += 1 }
+        return SocketAddress(ip: ip, port: nextPort)
+    }
+
+    private var localAddresses: [SocketAddress] { sockets + freshSockets }
+
+    private func tellSockets() {
+        perform { [unowned self] now in call.pointee.networkChanged(to: localAddresses, now: now) }
+    }
+
+    /// As the driver does: a second port on each address that has one only.
+    private func openFreshSockets(now: Instant) {
+        let known = freshSockets.count
+        for socket in sockets where !freshSockets.contains(where: { $0.ip == socket.ip }) {
+            freshSockets.append(open(socket.ip))
+        }
+        if freshSockets.count > known { call.pointee.networkChanged(to: localAddresses, now: now) }
+    }
+
+    /// As the driver does: of each address with two ports the one stays that the call uses, else the old one.
+    private func closeUnusedSockets(now: Instant) {
+        guard !freshSockets.isEmpty else { return }
+        let used = call.pointee.localAddressesInUse
+        for fresh in freshSockets {
+            if let old = sockets.firstIndex(where: { $0.ip == fresh.ip }), used.contains(fresh),
+                !used.contains(sockets[old])
+            {
+                sockets[old] = fresh
             }
         }
-        sockets = changed
-        guard tellsCall else { return }
-        perform { [unowned self] now in call.networkChanged(to: sockets, now: now) }
+        freshSockets.removeAll()
+        call.pointee.networkChanged(to: localAddresses, now: now)
     }
 
     // MARK: The machine
 
-    override var machineDeadline: Instant { call.nextDeadline }
-    override var state: TransportState { call.state }
-    override func machineTimeout(now: Instant) { call.handleTimeout(now: now) }
-    override func lineOutput(atMost limit: Int) -> [UInt8] { call.lineOutput(atMost: limit) }
-    override var isLineFinished: Bool { call.isLineFinished && call.state == .ended }
-    override func send(message: [UInt8], now: Instant) -> Bool { call.send(message: message, now: now) }
+    override var machineDeadline: Instant { call.pointee.nextDeadline }
+    override var state: TransportState { call.pointee.state }
+    override func machineTimeout(now: Instant) { call.pointee.handleTimeout(now: now) }
+    override func lineOutput(atMost limit: Int) -> [UInt8] { call.pointee.lineOutput(atMost: limit) }
+    override var isLineFinished: Bool { call.pointee.isLineFinished && call.pointee.state == .ended }
+    override func send(message: [UInt8], now: Instant) -> Bool { call.pointee.send(message: message, now: now) }
 
     override func take(_ input: Input, now: Instant) {
         switch input {
         case .datagram(let bytes, let path):
             // What came to a socket that is closed is nobody's.
-            guard sockets.contains(path.local), var packet = pool.take() else { return }
+            guard localAddresses.contains(path.local), var packet = pool.take() else { return }
             packet.assign(bytes.span.bytes)
-            call.receive(&packet, path: path, now: now)
+            call.pointee.receive(&packet, path: path, now: now)
         case .refusal(let path):
             noteRefusal(on: path)
-            call.sendFailed(path: path, failure: ICESendFailure(errno: 111, icmpType: 3, icmpCode: 3), now: now)
+            call.pointee.sendFailed(path: path, failure: ICESendFailure(errno: 111, icmpType: 3, icmpCode: 3), now: now)
         case .lineOpened:
             observer.reach(.lineOpen)
-            call.lineConnected(localAddresses: sockets, now: now)
-        case .bytes(let bytes, _): call.receiveLine(bytes.span.bytes, now: now)
+            call.pointee.lineConnected(localAddresses: localAddresses, now: now)
+        case .bytes(let bytes, _): call.pointee.receiveLine(bytes.span.bytes, now: now)
         case .lineClosed(_, let cut):
-            if call.timings.upgraded == nil, cut == .rst {
-                call.lineUnreachable("connection refused", now: now)
+            if call.pointee.timings.upgraded == nil, cut == .rst {
+                call.pointee.lineUnreachable("connection refused", now: now)
             } else {
-                call.lineEnded(now: now)
+                call.pointee.lineEnded(now: now)
             }
         case .work(let work): work(now)
         }
     }
 
     override func sendDatagram(now: Instant) -> Bool {
-        guard var packet = pool.take(), let transmit = call.pollTransmit(into: &packet, now: now) else { return false }
-        guard let hostID, sockets.contains(transmit.path.local) else { return true }
+        guard var packet = pool.take(), let transmit = call.pointee.pollTransmit(into: &packet, now: now) else { return false }
+        guard let hostID, localAddresses.contains(transmit.path.local) else { return true }
         let bytes = packet.copiedBytes
         let isCheck = bytes.count > 1 && bytes[0] == 0 && bytes[1] == 1
         if isCheck, seenTransport == nil, !checkedPairs.contains(transmit.path) {
@@ -128,7 +166,7 @@ final class SimulatedClient: SimulatedHost {
         }
         guard network.send(bytes, from: hostID, on: transmit.path) else {
             noteRefusal(on: transmit.path)
-            call.sendFailed(path: transmit.path, failure: ICESendFailure(errno: 101), now: now)
+            call.pointee.sendFailed(path: transmit.path, failure: ICESendFailure(errno: 101), now: now)
             return true
         }
         noteSent(bytes, on: transmit.path)
@@ -143,14 +181,17 @@ final class SimulatedClient: SimulatedHost {
 
     override func pollEvents(now: Instant) -> Bool {
         var hasPolled = false
-        while let event = call.pollEvent() {
+        while let event = call.pointee.pollEvent() {
             hasPolled = true
             switch event {
             case .message(let bytes): noteMessage(bytes)
             case .ended(let outcome):
                 self.outcome = outcome
                 observer.note(.outcome(.client, outcome))
-            case .stateChanged, .transportChanged, .resolve, .pathClosed: break
+            case .lineWanted: wantLine()
+            case .socketsWanted: openFreshSockets(now: now)
+            case .socketsSettled: closeUnusedSockets(now: now)
+            case .stateChanged, .transportChanged, .recoveringChanged, .resolve, .pathClosed: break
             }
         }
         return hasPolled
@@ -158,29 +199,28 @@ final class SimulatedClient: SimulatedHost {
 
     override func observe(now: Instant) {
         observeTimings()
-        let isRecovering = RecoveryView.isRecovering(call)
-        if call.state != seenState || isRecovering != seenRecovering {
-            let wasRecovering = seenRecovering
-            (seenState, seenRecovering) = (call.state, isRecovering)
+        let isRecovering = call.pointee.isRecovering
+        if call.pointee.state != seenState || isRecovering != seenRecovering {
+            (seenState, seenRecovering) = (call.pointee.state, isRecovering)
             observer.note(.state(.client, seenState, isRecovering: isRecovering))
             if isRecovering { observer.reach(.suspect) }
-            if wasRecovering, !isRecovering, seenState == .active { observer.reach(.repaired) }
             if seenState == .active { observer.reach(.active) }
         }
-        if call.epoch != seenEpoch || call.transport != seenTransport {
-            (seenEpoch, seenTransport) = (call.epoch, call.transport)
-            observer.note(.choice(.client, epoch: seenEpoch, seenTransport, call.fallback))
+        if call.pointee.epoch != seenEpoch || call.pointee.transport != seenTransport {
+            (seenEpoch, seenTransport) = (call.pointee.epoch, call.pointee.transport)
+            observer.note(.choice(.client, epoch: seenEpoch, seenTransport, call.pointee.fallback))
         }
-        let isBridgeAsked = RecoveryView.isBridgeAsked(call)
+        let isBridgeAsked = call.pointee.isBridgeAsked
         if isBridgeAsked != seenBridge {
             seenBridge = isBridgeAsked
+            if isBridgeAsked { observer.reach(.suspect) } else if seenState == .active { observer.reach(.repaired) }
             observer.note(.bridge(.client, isAsked: isBridgeAsked))
         }
     }
 
     private func observeTimings() {
         guard seenState != .active, seenState != .ended else { return }
-        let timings = call.timings
+        let timings = call.pointee.timings
         if timings.welcome != nil { observer.reach(.welcome) }
         if timings.firstCheck != nil { observer.reach(.firstCheck) }
         if timings.firstAnswer != nil { observer.reach(.firstAnswer) }
@@ -189,7 +229,7 @@ final class SimulatedClient: SimulatedHost {
     }
 
     override func noteFigures() {
-        figures.ignoredMessages = call.ignoredMessages
+        figures.ignoredMessages = call.pointee.ignoredMessages
         super.noteFigures()
     }
 }

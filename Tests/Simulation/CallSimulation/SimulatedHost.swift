@@ -128,7 +128,7 @@ class SimulatedHost: VirtualHost {
 
     // MARK: Inputs
 
-    var nextDeadline: Instant { isHeld ? heldUntil : machineDeadline }
+    var nextDeadline: Instant { isHeld || !waiting.isEmpty ? heldUntil : machineDeadline }
 
     private var isHeld: Bool { simulator.now < heldUntil }
 
@@ -173,18 +173,35 @@ class SimulatedHost: VirtualHost {
 
     func datagramRejected(path: NetworkPath, now: Instant) { accept(.refusal(path), now: now) }
 
-    func lineOpened(_ line: LineID, now: Instant) {
+    /// The call's line is another one from now on.
+    func begin(line: LineID, number: Int) {
         self.line = line
+        lineNumber = number
+        hasLineEnded = false
+        pending = []
+        pendingBegin = 0
+        sentTap = LineTap()
+        underWay = []
+        underWayBegin = 0
+        bytesReceived = 0
+    }
+
+    func lineOpened(_ line: LineID, now: Instant) {
+        guard line == self.line else { return }
         accept(.lineOpened(line), now: now)
     }
 
     func receive(streamBytes: [UInt8], line: LineID, now: Instant) {
+        guard line == self.line else { return }
         bytesReceived += streamBytes.count
         peer?.noteLineArrivals(upTo: bytesReceived)
         accept(.bytes(streamBytes, line), now: now)
     }
 
-    func lineClosed(_ line: LineID, by cut: LineCut, now: Instant) { accept(.lineClosed(line, cut), now: now) }
+    func lineClosed(_ line: LineID, by cut: LineCut, now: Instant) {
+        guard line == self.line else { return }
+        accept(.lineClosed(line, cut), now: now)
+    }
 
     /// Something that the application, or the host's system, does.
     func perform(_ work: @escaping (Instant) -> Void) {

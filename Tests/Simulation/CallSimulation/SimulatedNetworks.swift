@@ -31,6 +31,7 @@ final class SimulatedNetworks {
     private var interfaces: [Interface] = []
     private var traces: [String: LinkTrace] = [:]
     private var line: LineID?
+    private var lineCount = 0
     private var addressCount: UInt32 = 2
     private var seenGoodness: (Bool, Bool, Bool, Bool)?
     private var isLineAddressGone = false
@@ -96,13 +97,16 @@ final class SimulatedNetworks {
         return jitter
     }
 
-    /// Opens the call's line over the first network.
-    func openLine(of client: SimulatedClient) {
+    /// Opens a line of the call over the first network.
+    func openLine(of client: SimulatedHost, to server: SimulatedHost) {
         let quality = scenario.networks[0].tcp
         let line = network.openLine(
             from: clientID, to: serverID, up: model(quality, .up), down: model(quality, .down))
         self.line = line
-        client.line = line
+        isLineAddressGone = false
+        client.begin(line: line, number: lineCount)
+        server.begin(line: line, number: lineCount)
+        lineCount += 1
         applyLine()
     }
 

@@ -11,11 +11,12 @@ final class SimulatedServer: SimulatedHost {
     private static let earlyFlightsKept: Nanoseconds = .seconds(1)
     private static let earlyFlightsLimit = 4
 
-    private var call: ServerCall
+    /// In memory of its own: a property of a class is copied, all of it, when one value of it is read.
+    private let call: UnsafeMutablePointer<ServerCall>
     private let answer: Scenario.ServerPart.Answer
     private let refusal: Int?
     private let make: (Instant) throws -> ServerCall
-    /// Its connection is there: from now on it is a call.
+    /// Its connection is there: from now on it is a call.pointee.
     private var isAccepted = false
     private var routes: [NetworkPath] = []
     private var early: [(bytes: [UInt8], path: NetworkPath, at: Instant)] = []
@@ -55,7 +56,9 @@ final class SimulatedServer: SimulatedHost {
                 configuration: configuration, certificate: certificate, media: media, ssrc: ssrc,
                 randomness: randomness, now: now)
         }
-        call = try make(.zero)
+        let first = try make(.zero)
+        call = .allocate(capacity: 1)
+        call.initialize(to: first)
         var randomness = simulator.randomness(for: "server")
         let ssrc = SSRC.random(using: &randomness)
         let firstSequence = try AudioSender(ssrc: ssrc, payloadType: .defaultOpus, randomness: &randomness)
@@ -64,19 +67,24 @@ final class SimulatedServer: SimulatedHost {
             end: .server, simulator: simulator, network: network, observer: observer, codec: codec,
             peerCodec: peerCodec, capture: capture, playout: playout, firstSequence: firstSequence,
             stall: scenario.server.stall)
-        seenState = call.state
+        seenState = call.pointee.state
+    }
+
+    deinit {
+        call.deinitialize(count: 1)
+        call.deallocate()
     }
 
     // MARK: What happens to it
 
-    /// The client's line has come as far as the endpoint.
-    var hasConnection: Bool { isAccepted }
+    /// The client's hello has come: there is a call.
+    private(set) var hasHello = false
 
     func hangUp() {
         perform { [unowned self] now in
             guard isAccepted, state != .ended else { return }
             if observer.facts.serverHungUpAt == nil { observer.facts.serverHungUpAt = now }
-            call.hangUp(now: now)
+            call.pointee.hangUp(now: now)
         }
     }
 
@@ -84,20 +92,20 @@ final class SimulatedServer: SimulatedHost {
         perform { [unowned self] now in
             guard isAccepted, state != .ended else { return }
             if observer.facts.drainedAt == nil { observer.facts.drainedAt = now }
-            call.goAway(now: now)
+            call.pointee.goAway(now: now)
         }
     }
 
     // MARK: The machine
 
-    override var machineDeadline: Instant { isAccepted ? call.nextDeadline : .never }
-    override var state: TransportState { call.state }
-    override func machineTimeout(now: Instant) { if isAccepted { call.handleTimeout(now: now) } }
-    override var isLineFinished: Bool { call.isLineFinished }
-    override func send(message: [UInt8], now: Instant) -> Bool { call.send(message: message, now: now) }
+    override var machineDeadline: Instant { isAccepted ? call.pointee.nextDeadline : .never }
+    override var state: TransportState { call.pointee.state }
+    override func machineTimeout(now: Instant) { if isAccepted { call.pointee.handleTimeout(now: now) } }
+    override var isLineFinished: Bool { call.pointee.isLineFinished }
+    override func send(message: [UInt8], now: Instant) -> Bool { call.pointee.send(message: message, now: now) }
 
     override func lineOutput(atMost limit: Int) -> [UInt8] {
-        let bytes = call.lineOutput(atMost: limit)
+        let bytes = call.pointee.lineOutput(atMost: limit)
         switch answer {
         case .actpass, .missing, .wrongCertificate: return rewriteWelcome(bytes)
         case .usable, .declined, .standard, .noProfile: return bytes
@@ -130,11 +138,12 @@ final class SimulatedServer: SimulatedHost {
         case .datagram(let bytes, let path): deliver(bytes, path, now: now)
         case .refusal: break
         case .lineOpened:
-            guard !isAccepted, let made = try? make(now) else { return }
+            // A connection without a hello is nobody's call.
+            guard !hasHello, let made = try? make(now) else { return }
             isAccepted = true
-            call = made
-        case .bytes(let bytes, _): call.receiveLine(bytes.span.bytes, now: now)
-        case .lineClosed: call.lineEnded(now: now)
+            call.pointee = made
+        case .bytes(let bytes, _): call.pointee.receiveLine(bytes.span.bytes, now: now)
+        case .lineClosed: call.pointee.lineEnded(now: now)
         case .work(let work): work(now)
         }
     }
@@ -150,12 +159,12 @@ final class SimulatedServer: SimulatedHost {
             if early.count(where: { $0.path == path }) < Self.earlyFlightsLimit { early.append((bytes, path, now)) }
             return
         case .media where !isRoute, .report where !isRoute:
-            guard Self.sender(of: bytes) == call.remoteSSRC else { return }
+            guard Self.sender(of: bytes) == call.pointee.remoteSSRC else { return }
         case .handshake, .media, .report: break
         case .other: guard isRoute else { return }
         }
         give(bytes, path, now: now)
-        guard !isRoute, call.isAuthenticated(path) else { return }
+        guard !isRoute, call.pointee.isAuthenticated(path) else { return }
         routes.append(path)
         let flights = early.filter { $0.path == path && now - $0.at < Self.earlyFlightsKept }
         early.removeAll { $0.path == path }
@@ -173,13 +182,13 @@ final class SimulatedServer: SimulatedHost {
     private func give(_ bytes: [UInt8], _ path: NetworkPath, now: Instant) {
         guard var packet = pool.take() else { return }
         packet.assign(bytes.span.bytes)
-        call.receive(&packet, path: path, now: now)
-        guard let wanted = call.admissionWanted else { return }
-        call.settleAdmission(of: wanted, isAdmitted: unconfirmed.admit(wanted.remote.ip, now: now))
+        call.pointee.receive(&packet, path: path, now: now)
+        guard let wanted = call.pointee.admissionWanted else { return }
+        call.pointee.settleAdmission(of: wanted, isAdmitted: unconfirmed.admit(wanted.remote.ip, now: now))
     }
 
     override func sendDatagram(now: Instant) -> Bool {
-        guard var packet = pool.take(), let transmit = call.pollTransmit(into: &packet, now: now) else { return false }
+        guard var packet = pool.take(), let transmit = call.pointee.pollTransmit(into: &packet, now: now) else { return false }
         guard let hostID else { return true }
         let bytes = packet.copiedBytes
         network.send(bytes, from: hostID, on: transmit.path)
@@ -189,37 +198,40 @@ final class SimulatedServer: SimulatedHost {
 
     override func pollEvents(now: Instant) -> Bool {
         var hasPolled = false
-        while let event = call.pollEvent() {
+        while let event = call.pointee.pollEvent() {
             hasPolled = true
             switch event {
             case .upgradeRequested:
                 if let refusal {
-                    call.refuse(LineRefusal(status: refusal, message: "refused"), now: now)
+                    call.pointee.refuse(LineRefusal(status: refusal, message: "refused"), now: now)
                 } else {
-                    call.accept(now: now)
+                    call.pointee.accept(now: now)
                 }
-            case .helloReceived: call.welcome(session: "s", now: now)
+            case .helloReceived:
+                hasHello = true
+                call.pointee.welcome(session: "s", now: now)
             case .message(let bytes): noteMessage(bytes)
             case .ended(let outcome):
                 self.outcome = outcome
-                observer.note(.outcome(.server, outcome))
-            case .stateChanged, .transportChanged, .ufragsChanged: break
+                if hasHello { observer.note(.outcome(.server, outcome)) }
+            case .stateChanged, .transportChanged, .recoveringChanged, .ufragsChanged: break
             }
         }
         return hasPolled
     }
 
     override func observe(now: Instant) {
-        let isRecovering = RecoveryView.isRecovering(call)
-        if call.state != seenState || isRecovering != seenRecovering {
-            (seenState, seenRecovering) = (call.state, isRecovering)
+        guard hasHello else { return }
+        let isRecovering = call.pointee.isRecovering
+        if call.pointee.state != seenState || isRecovering != seenRecovering {
+            (seenState, seenRecovering) = (call.pointee.state, isRecovering)
             observer.note(.state(.server, seenState, isRecovering: isRecovering))
         }
-        if call.epoch != seenEpoch || call.transport != seenTransport {
-            (seenEpoch, seenTransport) = (call.epoch, call.transport)
-            observer.note(.choice(.server, epoch: seenEpoch, seenTransport, call.fallback))
+        if call.pointee.epoch != seenEpoch || call.pointee.transport != seenTransport {
+            (seenEpoch, seenTransport) = (call.pointee.epoch, call.pointee.transport)
+            observer.note(.choice(.server, epoch: seenEpoch, seenTransport, call.pointee.fallback))
         }
-        let isBridgeAsked = RecoveryView.isBridgeAsked(call)
+        let isBridgeAsked = call.pointee.isBridgeAsked
         if isBridgeAsked != seenBridge {
             seenBridge = isBridgeAsked
             observer.note(.bridge(.server, isAsked: isBridgeAsked))
@@ -227,7 +239,7 @@ final class SimulatedServer: SimulatedHost {
     }
 
     override func noteFigures() {
-        figures.ignoredMessages = call.ignoredMessages
+        figures.ignoredMessages = call.pointee.ignoredMessages
         super.noteFigures()
     }
 }
