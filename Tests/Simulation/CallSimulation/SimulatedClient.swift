@@ -107,21 +107,6 @@ final class SimulatedClient: SimulatedHost {
         if freshSockets.count > known { call.pointee.networkChanged(to: localAddresses, now: now) }
     }
 
-    /// As the driver does: of each address with two ports the one stays that the call uses, else the old one.
-    private func closeUnusedSockets(now: Instant) {
-        guard !freshSockets.isEmpty else { return }
-        let used = call.pointee.localAddressesInUse
-        for fresh in freshSockets {
-            if let old = sockets.firstIndex(where: { $0.ip == fresh.ip }), used.contains(fresh),
-                !used.contains(sockets[old])
-            {
-                sockets[old] = fresh
-            }
-        }
-        freshSockets.removeAll()
-        call.pointee.networkChanged(to: localAddresses, now: now)
-    }
-
     // MARK: The machine
 
     override var machineDeadline: Instant { call.pointee.nextDeadline }
@@ -156,7 +141,9 @@ final class SimulatedClient: SimulatedHost {
     }
 
     override func sendDatagram(now: Instant) -> Bool {
-        guard var packet = pool.take(), let transmit = call.pointee.pollTransmit(into: &packet, now: now) else { return false }
+        guard var packet = pool.take(), let transmit = call.pointee.pollTransmit(into: &packet, now: now) else {
+            return false
+        }
         guard let hostID, localAddresses.contains(transmit.path.local) else { return true }
         let bytes = packet.copiedBytes
         let isCheck = bytes.count > 1 && bytes[0] == 0 && bytes[1] == 1
@@ -190,8 +177,7 @@ final class SimulatedClient: SimulatedHost {
                 observer.note(.outcome(.client, outcome))
             case .lineWanted: wantLine()
             case .socketsWanted: openFreshSockets(now: now)
-            case .socketsSettled: closeUnusedSockets(now: now)
-            case .stateChanged, .transportChanged, .recoveringChanged, .resolve, .pathClosed: break
+            case .socketsSettled, .stateChanged, .transportChanged, .recoveringChanged, .resolve, .pathClosed: break
             }
         }
         return hasPolled
