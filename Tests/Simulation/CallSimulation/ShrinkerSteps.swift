@@ -61,6 +61,7 @@ enum ShrinkerSteps {
 
     /// The same delay each way, in tens of milliseconds.
     private static func even(_ quality: Scenario.Quality) -> Scenario.Quality {
+        guard quality.up != quality.down else { return quality }
         var even = quality
         let step = Nanoseconds.milliseconds(10)
         even.up = max(step, quality.roundTrip / 2 / step * step)

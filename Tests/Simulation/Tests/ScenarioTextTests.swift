@@ -1,6 +1,7 @@
 import CallSimulation
 import ICELite
 import Testing
+import Transport
 
 @Suite("A scenario as text") struct ScenarioTextTests {
     @Test("What is written is read as the same scenario, whatever the generator writes")
