@@ -15,6 +15,9 @@ var strict: [SwiftSetting] = [
 let isFuzzing = Context.environment["GRAINE_FUZZ"] != nil
 if isFuzzing { strict.append(.unsafeFlags(["-sanitize=fuzzer"])) }
 
+/// The faults that `call-simulation mutants` puts in are compiled only when asked for.
+if Context.environment["GRAINE_MUTANTS"] != nil { strict.append(.define("MUTANTS")) }
+
 /// Settings of the C shims: the same bar.
 let strictC: [CSetting] = [.enableWarning("all"), .enableWarning("extra"), .treatAllWarnings(as: .error)]
 

@@ -135,6 +135,11 @@ public struct ICEFullAgent: Machine, Sendable {
         if nothingAnswered, !generation.pairs.isEmpty, generation.pairs.allSatisfy({ $0.failure != nil }) {
             refused = generation.pairs.max { ($0.failedAt ?? .zero) < ($1.failedAt ?? .zero) }?.failure
         }
+        #if MUTANTS
+            if Mutant.current == .udpBlockedOnOnePair, nothingAnswered {
+                refused = generation.pairs.first { $0.failure != nil }?.failure
+            }
+        #endif
         return ICEOutcome(
             pairs: generation.pairs.count, checksSent: counters.checksSent, everyPairRefused: refused,
             onlyErrorResponses: counters.errorResponses > 0 && counters.responsesReceived == 0,

@@ -129,6 +129,9 @@ package struct FixedDelayJitterBuffer: JitterBuffer, ~Copyable {
             return self.newest?.timestamp
         }
         let delta = Int64(Int32(bitPattern: stamp.timestamp &- newest.raw))
+        #if MUTANTS
+            if Mutant.current == .timestampUnsigned, stamp.timestamp < newest.raw { return nil }
+        #endif
         let behind = stamp.sequence.distance(from: SequenceNumber(UInt16(truncatingIfNeeded: newestSequence)))
         let elapsed = max(0, now - newest.arrival) * 48 / 1_000_000
         // A jump that the clock confirms is a pause or an outage; one backwards with an old number is a late packet.

@@ -55,6 +55,9 @@ struct PacketSlots: ~Copyable {
     func contains(timestamp: Int64) -> Bool {
         var index = count - 1
         while index >= 0, slots[index].timestamp > timestamp { index -= 1 }
+        #if MUTANTS
+            if Mutant.current == .duplicateByCarriage { return false }
+        #endif
         return index >= 0 && slots[index].timestamp == timestamp
     }
 

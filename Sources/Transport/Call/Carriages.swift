@@ -200,6 +200,12 @@ struct Carriages: ~Copyable {
             return media.receive(packet, header: header, on: kind == .webrtc ? .path : .line, now: now)
         }
         if inForce == nil, kind == .websocket, isClient {
+            #if MUTANTS
+                if Mutant.current == .parkedUnbounded {
+                    parked.append((packet.withUnsafeBytes { Array($0) }, now))
+                    return false
+                }
+            #endif
             guard parked.count < limits.parkedLinePackets else {
                 parkedOverflow += 1
                 return false

@@ -173,6 +173,11 @@ package struct ClientPolicy: Sendable {
     /// `transport.selected` came; or the server's report on our stream, which means `heard`.
     package mutating func acknowledged(epoch: Int, heard: Bool, now: Instant) {
         guard epoch == self.epoch, let transport else { return }
+        #if MUTANTS
+            if Mutant.current == .recoveryFailedOverAnEarlierReason, let fallback, fallback.reason != .recoveryFailed {
+                changeCarriage(.recoveryFailed, "", now)
+            }
+        #endif
         updateSelection(on: transport, now: now) {
             $0.acknowledged = true
             $0.serverHeard = $0.serverHeard || heard
@@ -194,6 +199,10 @@ package struct ClientPolicy: Sendable {
     /// The application hung up. Wins over everything.
     package mutating func hangUp(now: Instant) {
         if case .ended = state { return }
+        #if MUTANTS
+            let before = state
+            defer { if Mutant.current == .budgetTimerOutlivesTheHangUp { state = before } }
+        #endif
         end(.ended(.local), bye: .client)
     }
 
@@ -301,6 +310,11 @@ package struct ClientPolicy: Sendable {
 
     /// Chooses the carriage as soon as the evidence allows it.
     private mutating func judge(now: Instant) {
+        #if MUTANTS
+            if Mutant.current == .lateSuccessFlipsTheChoice, transport == .websocket, evidence.firstMediaAt != nil {
+                return select(.webrtc, nil, now: now)
+            }
+        #endif
         switch state {
         case .negotiating:
             if evidence.firstMediaAt != nil, evidence.failure == nil { return select(.webrtc, nil, now: now) }
@@ -360,6 +374,9 @@ package struct ClientPolicy: Sendable {
                 epoch: epoch, transport: transport, fallback: fallback, at: now,
                 weHeard: transport == .webrtc && evidence.firstMediaAt != nil))
         effects.append(.select(epoch: epoch, transport: transport, fallback: fallback, isRepeat: false))
+        #if MUTANTS
+            if Mutant.current == .lateSuccessFlipsTheChoice { return }
+        #endif
         if transport == .websocket { effects.append(.closePath) }
     }
 

@@ -113,6 +113,9 @@ extension ServerCall {
     /// The upgrade is refused; the line is finished behind that.
     package mutating func refuse(_ refusal: LineRefusal, now: Instant) {
         carriages.line?.refuse(refusal, now: now)
+        #if MUTANTS
+            if Mutant.current == .sessionKeptAfterRefusal { return }
+        #endif
         policy.lineClosed(isPathLost: false, now: now)
         settle(now: now)
     }
@@ -315,6 +318,9 @@ extension ServerCall {
         case .dtls(let flights): if !carriages.takeFlights(flights, now: now) { ignoredMessages += 1 }
         case .bridge(let bridge):
             if carriages.recovery == nil { ignoredMessages += 1 }
+            #if MUTANTS
+                if Mutant.current == .bridgeNotStarted { return }
+            #endif
             carriages.recovery?.peerBridge(bridge.on, now: now)
             if bridge.on { askForRestart() }
         case .welcome, .selected, .fallback, .error, .restarted, .restartNeeded, .check, .flush,

@@ -111,6 +111,9 @@ package struct ServerPolicy: Sendable {
         case .awaitingHello: return reject(.badOrder("select before hello"))
         case .welcomed, .selected, .active: break
         }
+        #if MUTANTS
+            if Mutant.current == .epochUnchecked { epoch = min(epoch, newEpoch - 1) }
+        #endif
         guard newEpoch > epoch else {
             staleSelects += 1
             effects.append(.selected(epoch: epoch, heard: selection?.heard ?? false))

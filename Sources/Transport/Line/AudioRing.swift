@@ -1,3 +1,7 @@
+#if MUTANTS
+    import ICELite
+#endif
+
 /// The audio packets that wait for the line: a fixed few, the oldest dropped for the newest. Allocates once.
 struct AudioRing: ~Copyable {
     private let slab: UnsafeMutableRawPointer
@@ -25,6 +29,9 @@ struct AudioRing: ~Copyable {
     mutating func append(_ packet: borrowing RawSpan) -> Bool {
         precondition(packet.byteCount <= LineLimits.maximumBinaryBytes, "a packet longer than a binary message")
         let isFull = count == slots
+        #if MUTANTS
+            if Mutant.current == .ringDropsTheNewest, isFull { return true }
+        #endif
         if isFull { removeFirst() }
         let slot = (first + count) % slots
         packet.withUnsafeBytes { source in

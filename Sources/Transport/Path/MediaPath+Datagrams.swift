@@ -84,7 +84,7 @@ extension MediaPath {
         if isTrusted {
             lastMedia = (path, now)
         } else {
-            noteForeignMedia(now: now)
+            noteForeignMedia(from: path, now: now)
         }
         // The endpoint only watches: a peer that comes back is back.
         if lite != nil { evidence.isLost = false }
@@ -92,8 +92,11 @@ extension MediaPath {
     }
 
     /// Media of this call came from an address without a check. It is taken, and moves nothing: the peer is asked to check.
-    private mutating func noteForeignMedia(now: Instant) {
+    private mutating func noteForeignMedia(from path: NetworkPath, now: Instant) {
         statistics.foreignMedia += 1
+        #if MUTANTS
+            if Mutant.current == .mediaMovesThePath { lite?.moveWithoutCheck(to: path, now: now) }
+        #endif
         if let checkWantedAt, now - checkWantedAt < Self.checkWantedInterval { return }
         checkWantedAt = now
         events.append(.checkWanted)

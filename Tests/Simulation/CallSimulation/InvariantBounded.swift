@@ -89,8 +89,16 @@ struct InvariantBounded {
                 + JudgeText.seconds(limit))
     }
 
-    func finish(_ call: ObservedCall, findings: inout JudgeFindings) {
+    func finish(_ call: ObservedCall, picture: JudgePicture, findings: inout JudgeFindings) {
         let facts = call.facts
+        if call.scenario.server.refusal != nil, let client = picture.client.endedAt, picture.server.isSeen {
+            let server = picture.server.endedAt ?? facts.endedAt
+            if server - client > JudgeLimits.lastWords {
+                findings.report(
+                    .bounded, at: server,
+                    "the server keeps a call \(JudgeText.milliseconds(server - client)) after its line was refused")
+            }
+        }
         if facts.clientWaits { findings.report(.bounded, at: facts.endedAt, "the client still waits for a deadline") }
         if facts.serverWaits { findings.report(.bounded, at: facts.endedAt, "the server still waits for a deadline") }
         if facts.packetsLeft != 0 {

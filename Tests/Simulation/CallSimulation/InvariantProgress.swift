@@ -6,12 +6,12 @@ enum InvariantProgress {
         _ figures: CallFigures, of end: CallEnd, at now: Instant, picture: JudgePicture,
         findings: inout JudgeFindings
     ) {
-        // A machine that is not run, or whose input waits for its handler, has not been drained.
-        let slack = picture[end].stall
-        if figures.nextDeadline + slack <= now, !picture[end].isSuspended {
+        // A machine that is not run, or whose input waits for its handler, has not been drained; nor, perhaps, one whose
+        // deadline is this very instant.
+        if figures.nextDeadline + picture[end].stall < now, !picture[end].isSuspended {
             findings.report(
                 .progress, at: now,
-                "the \(end)'s deadline \(JudgeText.seconds(figures.nextDeadline)) is not ahead of \(JudgeText.seconds(now))"
+                "the \(end)'s deadline \(JudgeText.seconds(figures.nextDeadline)) is behind \(JudgeText.seconds(now))"
             )
         }
         if figures.eventsWaiting > 0 {

@@ -26,4 +26,11 @@ struct InvariantSecurity {
         }
         findings.report(.security, at: now, "the client sends audio on a pair that never answered")
     }
+
+    func finish(_ call: ObservedCall, findings: inout JudgeFindings) {
+        guard call.facts.mediaSentUnchecked > 0 else { return }
+        findings.report(
+            .security, at: call.facts.endedAt,
+            "the server sent \(call.facts.mediaSentUnchecked) audio packets to an address that no check came from")
+    }
 }

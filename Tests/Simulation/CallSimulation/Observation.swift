@@ -185,6 +185,8 @@ package struct CallFacts: Sendable {
     /// A bye of an end reached its peer.
     package var byeDeliveredToServer = false
     package var byeDeliveredToClient = false
+    /// Audio datagrams that the server sent to an address that no check of the client's has come from.
+    package var mediaSentUnchecked = 0
     /// An end hung up, and when.
     package var clientHungUpAt: Instant?
     package var serverHungUpAt: Instant?

@@ -77,6 +77,8 @@ class SimulatedHost: VirtualHost {
     private var messagesAccepted: UInt32 = 0
 
     var figures = CallFigures()
+    /// Where checks of the peer's have come from.
+    private var checkedFrom: [SocketAddress] = []
     /// Datagrams of nobody's, until they have come.
     var forged: [[UInt8]] = []
     /// Where the last datagram came from.
@@ -233,6 +235,7 @@ class SimulatedHost: VirtualHost {
         switch Datagram(bytes) {
         case .media(let sequence):
             frame = codec.frame(of: sequence, first: firstSequence)
+            if end == .server, !checkedFrom.contains(path.remote) { observer.facts.mediaSentUnchecked += 1 }
             lastMedia = (bytes, path)
         case .report: figures.reportsSent += 1
         case .check:
@@ -274,7 +277,8 @@ class SimulatedHost: VirtualHost {
             } else {
                 observer.facts.handshakeDeliveredDown += 1
             }
-        case .check, .report, .other: break
+        case .check: if !checkedFrom.contains(path.remote) { checkedFrom.append(path.remote) }
+        case .report, .other: break
         }
         observer.note(.arrived(end, .path(path), byteCount: bytes.count, frame: frame))
     }

@@ -62,6 +62,19 @@ import Transport
         #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.bounded]))
     }
 
+    @Test(arguments: [0, 1_000]) func aRefusedLineLeavesNoCall(_ late: Nanoseconds) {
+        var call = HandMadeCall()
+        call.call.scenario.server.refusal = 503
+        call.see(.state(.server, .connecting, isRecovering: false), at: 0)
+        call.see(
+            .state(.client, .ended, isRecovering: false), .outcome(.client, .failed(message: "refused")),
+            at: .seconds(1))
+        call.see(
+            .state(.server, .ended, isRecovering: false), .outcome(.server, .failed(message: "refused")),
+            at: .seconds(2) + late)
+        #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.bounded]))
+    }
+
     @Test func nothingIsLeft() {
         for change: (inout CallFacts) -> Void in [
             { $0.clientWaits = true }, { $0.serverWaits = true }, { $0.packetsLeft = 1 },

@@ -22,4 +22,10 @@ import Transport
         #expect(sending(after: .seconds(30) + 1_000).breaksOnly(.security))
         #expect(sending(after: nil).breaksOnly(.security))
     }
+
+    @Test(arguments: [0, 1]) func mediaGoesOnlyWhereACheckCameFrom(_ count: Int) {
+        var call = HandMadeCall.calm()
+        call.call.facts.mediaSentUnchecked = count
+        #expect(call.violations.map(\.invariant) == (count == 0 ? [] : [.security]))
+    }
 }

@@ -5,6 +5,11 @@ import ICELite
 /// Runs simulated calls and judges them. Exit status 1 when a rule was broken, 2 for wrong arguments.
 @main struct CallSimulationCommand {
     static func main() throws {
+        #if MUTANTS
+            if CommandLine.arguments.dropFirst().first == "mutants" {
+                return try MutantHunt.run(Array(CommandLine.arguments.dropFirst(2)))
+            }
+        #endif
         guard let arguments = Arguments(Array(CommandLine.arguments.dropFirst())) else {
             FileHandle.standardError.write(Data(Arguments.usage.utf8))
             exit(2)

@@ -59,6 +59,9 @@ extension PathRecovery {
     /// When our own bridge is to end; nil while it is needed, or not there.
     private var bridgeEnd: Instant? {
         guard let bridgeSince else { return nil }
+        #if MUTANTS
+            if Mutant.current == .bridgeNeverOff { return .never }
+        #endif
         let earliest = bridgeSince + Self.shortestBridge
         guard let current else { return earliest }
         return current.steadySince.map { max(earliest, $0 + Self.steadyFor) }

@@ -280,6 +280,9 @@ package struct PathRecovery: Sendable {
             brokenAt: now, used: 0, isPeers: cause == .peer, isOneWay: cause == .oneWay, isCertain: false)
         if let lastEnd, now - lastEnd.at < Self.sameOutageWithin, let last = figures.outages.indices.last {
             current.used = lastEnd.used
+            #if MUTANTS
+                if Mutant.current == .windowRestarted { current.used = 0 }
+            #endif
             figures.outages[last].relapses += 1
             figures.outages[last].outcome = .ongoing
         } else {
