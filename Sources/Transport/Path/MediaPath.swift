@@ -1,5 +1,6 @@
 package import ICELite
 package import TransportMedia
+internal import Synchronization
 internal import TransportRuntime
 
 /// The media path of one call: ICE, DTLS and SRTP as one machine over datagrams.
@@ -56,6 +57,10 @@ package struct MediaPath: ~Copyable {
     static let signallingRoundTripLimit = Nanoseconds.milliseconds(500)
     /// Least time between two `checkWanted`.
     package static let checkWantedInterval = Nanoseconds.milliseconds(500)
+
+    /// Keeps this value, and the calls made of it, in memory: one that could be loaded is copied, kilobytes of it, whenever a
+    /// property of it is read.
+    private let inMemory = Atomic<Bool>(false)
 
     struct Parked {
         var path: NetworkPath

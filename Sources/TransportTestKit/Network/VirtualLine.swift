@@ -29,6 +29,8 @@ struct VirtualLine {
     /// What the opener sends, and what the other end sends.
     var directions: (Direction, Direction)
     let sendBuffer: Int
+    /// Bytes not yet sent at which no more are accepted: `TCP_NOTSENT_LOWAT`.
+    let unsentLimit: Int
 
     var roundTrip: Nanoseconds {
         directions.0.state.model.delay.boundedNanoseconds &+ directions.1.state.model.delay.boundedNanoseconds

@@ -16,7 +16,7 @@ extension VirtualNetwork {
     /// cannot be reached, nothing happens (`.drop`) or `host` is told `.rst` (`.reject`).
     package func openLine(
         from host: HostID, to peer: HostID, up: LinkModel = LinkModel(), down: LinkModel = LinkModel(),
-        sendBuffer: Int = VirtualNetwork.defaultSendBuffer
+        sendBuffer: Int = VirtualNetwork.defaultSendBuffer, unsentLimit: Int = .max
     ) -> LineID {
         precondition(lines.count < Self.maximumLines, "too many lines for one network")
         let id = LineID(index: lines.count)
@@ -29,7 +29,7 @@ extension VirtualNetwork {
         lines.append(
             VirtualLine(
                 id: id, ends: (host, peer), directions: (direction(up, "up"), direction(down, "down")),
-                sendBuffer: max(1, sendBuffer)))
+                sendBuffer: max(1, sendBuffer), unsentLimit: max(1, unsentLimit)))
         handshake(id)
         return id
     }
@@ -127,9 +127,15 @@ extension VirtualNetwork {
         guard let side = lines[id.index].side(of: host), lines[id.index].phase == .open,
             !lines[id.index][side].isEnded
         else { return 0 }
-        let room = lines[id.index].sendBuffer - lines[id.index][side].unacknowledged
+        var room = lines[id.index].sendBuffer - lines[id.index][side].unacknowledged
+        if lines[id.index].unsentLimit < .max {
+            room = min(room, lines[id.index].unsentLimit - backlog(of: id, from: host).unsent)
+        }
         let accepted = min(max(0, room), bytes.count)
-        if accepted < bytes.count { lines[id.index][side].wantsRoom = true }
+        if accepted < bytes.count {
+            lines[id.index][side].wantsRoom = true
+            tellOfDeparture(id, side: side)
+        }
         lines[id.index][side].unacknowledged += accepted
         simulator.record(UInt64(accepted) << 16 | UInt64(truncatingIfNeeded: id.index))
         var begin = 0
@@ -148,6 +154,18 @@ extension VirtualNetwork {
         let direction = lines[id.index][side]
         return LineBacklog(
             unsent: direction.leaving.reduce(0) { $0 + $1.byteCount }, unacknowledged: direction.unacknowledged)
+    }
+
+    /// There is room again when what waits for the rate has left, not only when it is acknowledged.
+    private func tellOfDeparture(_ id: LineID, side: Int) {
+        guard let next = lines[id.index][side].leaving.first else { return }
+        simulator.schedule(at: next.departure) { [weak self] in self?.giveRoom(id, side: side) }
+    }
+
+    private func giveRoom(_ id: LineID, side: Int) {
+        guard lines[id.index].phase == .open, !lines[id.index].isSilent, lines[id.index][side].wantsRoom else { return }
+        lines[id.index][side].wantsRoom = false
+        deliver(to: lines[id.index].peer(of: 1 - side)) { $0.lineWritable(id, now: self.now) }
     }
 
     private func dropDeparted(_ id: LineID, side: Int) {
@@ -177,10 +195,7 @@ extension VirtualNetwork {
     private func acknowledge(_ byteCount: Int, on id: LineID, side: Int) {
         guard lines[id.index].phase == .open, !lines[id.index].isSilent else { return }
         lines[id.index][side].unacknowledged -= byteCount
-        guard lines[id.index][side].wantsRoom else { return }
-        lines[id.index][side].wantsRoom = false
-        let sender = lines[id.index].peer(of: 1 - side)
-        deliver(to: sender) { $0.lineWritable(id, now: self.now) }
+        giveRoom(id, side: side)
     }
 
     private func sendSegment(

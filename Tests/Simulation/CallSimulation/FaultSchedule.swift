@@ -62,7 +62,9 @@ final class FaultSchedule {
         guard !isHealed, !began[index] else { return }
         began[index] = true
         let fault = faults[index]
-        let until = fault.length > 0 ? call.simulator.now + fault.length : .never
+        var until = fault.length > 0 ? call.simulator.now + fault.length : .never
+        // What is held, or sent again, knows at once when that is over.
+        if let healing = call.scenario.healing { until = min(until, .zero + healing.at) }
         isRunning[index] = true
         call.simulator.record(UInt64(index) << 8 | 0xFA)
         call.observer.note(.fault(index: index, isBeginning: true))

@@ -76,7 +76,7 @@ package struct ScenarioGenerator {
         if ends.percentile() < 15 { scenario.client.stall = .microseconds(100 << Int64(ends.below(8))) }
         if ends.percentile() < 15 { scenario.server.stall = .microseconds(100 << Int64(ends.below(8))) }
         // Twelve of a hundred servers are of another mind, each kind as often.
-        let answers = Scenario.ServerPart.Answer.allCases
+        let answers = Scenario.ServerPart.Answer.allCases.filter { $0 != .usable }
         if ends.percentile() < 12 { scenario.server.answer = answers[Int(ends.below(UInt32(answers.count)))] }
         if ends.percentile() < 2 { scenario.server.refusal = [401, 403, 404, 429, 500, 503][Int(ends.below(6))] }
     }
@@ -138,10 +138,10 @@ package struct ScenarioGenerator {
 
     // MARK: - Faults
 
-    /// 1 + geometric, 2.5 on average, 8 at most.
+    /// 1 + geometric with a mean of 2.5, 8 at most.
     private mutating func faultCount() -> Int {
         var count = 1
-        while count < Self.faultLimit, faults.percentile() < 60 { count += 1 }
+        while count < Self.faultLimit, faults.percentile() < 71 { count += 1 }
         return count
     }
 
@@ -156,6 +156,32 @@ package struct ScenarioGenerator {
             var fault = Fault(anchor: .milestone(.start), verb: pick(verbs))
             place(&fault, index)
             aim(&fault, scenario)
+            scenario.faults.append(fault)
+        }
+        if count == 1 {
+            // What waits for an outage would wait in vain.
+            if scenario.faults[0].waitsForOutage { scenario.faults[0].anchor = .milestone(.active) }
+        } else if !scenario.faults.contains(where: \.breaksPath),
+            scenario.faults.contains(where: \.waitsForOutage) || faults.percentile() < 70
+        {
+            breakPath(&scenario)
+        }
+    }
+
+    /// One more fault, which the path of an active call does not get over unnoticed.
+    private mutating func breakPath(_ scenario: inout Scenario) {
+        let verbs: [FaultVerb] = [.drop, .drop, .drop, .hold, .reject, .interfaceDown, .routeFlap, .suspend, .loss]
+        var fault = Fault(
+            anchor: .milestone(.active), offset: .time(faults.logUniform(.milliseconds(50), .seconds(10))),
+            verb: verbs[Int(faults.below(UInt32(verbs.count)))])
+        aim(&fault, scenario)
+        if fault.verb.subject == .packets { fault.target.carriage = faults.percentile() < 70 ? .udp : nil }
+        if fault.verb == .reject { fault.target.carriage = .udp }
+        if fault.verb == .loss { fault.value = 60_000 + Int(faults.below(40_001)) }
+        while fault.length < Fault.noticed { fault.length = length() }
+        if scenario.faults.count == Self.faultLimit {
+            scenario.faults[Self.faultLimit - 1] = fault
+        } else {
             scenario.faults.append(fault)
         }
     }
@@ -296,12 +322,37 @@ enum ProductTimes {
     }()
 }
 
+extension Fault {
+    /// Silence that the path does not get over unnoticed.
+    fileprivate static let noticed: Nanoseconds = .milliseconds(400)
+
+    /// It is anchored at what only an outage brings.
+    fileprivate var waitsForOutage: Bool {
+        switch anchor {
+        case .milestone(let milestone):
+            [.suspect, .bridgeOn, .bridgeOff, .repaired, .restartSent].contains(milestone)
+        case .deadline(let deadline): deadline == .recoveryWindow
+        case .beginning, .end: false
+        }
+    }
+
+    /// The path of an active call may break by it.
+    fileprivate var breaksPath: Bool {
+        guard !waitsForOutage, length >= Self.noticed else { return false }
+        return switch verb {
+        case .drop, .hold, .reject: target.carriage != .tcp
+        case .interfaceDown, .routeFlap, .suspend: true
+        default: false
+        }
+    }
+}
+
 extension FaultVerb {
     /// How often it is drawn where all are on.
     fileprivate var weight: Int {
         switch self {
-        case .drop: 6
-        case .hold, .rebind, .interfaceDown, .routeFlap, .addressChange: 3
+        case .drop: 8
+        case .hold, .rebind, .interfaceDown, .routeFlap, .addressChange, .suspend: 4
         case .cutFin, .cutReset, .drain: 1
         case .hangUp: 1
         default: 2

@@ -1,5 +1,6 @@
 internal import ICELite
 internal import Transport
+internal import TransportRuntime
 internal import TransportTestKit
 
 /// The client's networks and the line over the first of them: their base quality, what faults do to it, and whether what is
@@ -34,7 +35,8 @@ final class SimulatedNetworks {
     private var lineCount = 0
     private var addressCount: UInt32 = 2
     private var seenGoodness: (Bool, Bool, Bool, Bool)?
-    private var isLineAddressGone = false
+    /// Nothing of the line gets through in that direction any more, whatever else is well.
+    private var isLineGone = (up: false, down: false)
     /// The faults in force: the fault and when it ends.
     private var active: [(index: Int, fault: Fault, until: Instant)] = []
     private var isHealed = false
@@ -101,9 +103,10 @@ final class SimulatedNetworks {
     func openLine(of client: SimulatedHost, to server: SimulatedHost) {
         let quality = scenario.networks[0].tcp
         let line = network.openLine(
-            from: clientID, to: serverID, up: model(quality, .up), down: model(quality, .down))
+            from: clientID, to: serverID, up: model(quality, .up), down: model(quality, .down),
+            unsentLimit: Int(ByteStream.notSentLowWater))
         self.line = line
-        isLineAddressGone = false
+        isLineGone = (false, false)
         client.begin(line: line, number: lineCount)
         server.begin(line: line, number: lineCount)
         lineCount += 1
@@ -115,6 +118,11 @@ final class SimulatedNetworks {
     /// The fault's effect begins, until `until`.
     func begin(_ index: Int, _ fault: Fault, until: Instant) {
         guard !isHealed else { return }
+        if fault.verb == .halfOpen {
+            // Bytes are missing from then on: no healing brings this line back.
+            if fault.direction != .down { isLineGone.up = true }
+            if fault.direction != .up { isLineGone.down = true }
+        }
         active.append((index, fault, until))
         applyAll()
     }
@@ -159,7 +167,7 @@ final class SimulatedNetworks {
                 }
             interfaces[index].ip = ip
             network.setInterface(interfaces[index].name, isUp: interfaces[index].isUp, ip: ip)
-            if interfaces[index].part == 0, interfaces[index].family == .v4 { isLineAddressGone = true }
+            if interfaces[index].part == 0, interfaces[index].family == .v4 { isLineGone = (true, true) }
         }
         applyLine()
     }
@@ -191,7 +199,8 @@ final class SimulatedNetworks {
     private func quality(of part: Int, isLine: Bool) -> Scenario.Quality {
         var quality = isLine ? scenario.networks[part].tcp : scenario.networks[part].udp
         guard isHealed, let carriage = scenario.healing?.carriage, (carriage == .line) == isLine else { return quality }
-        quality.loss = min(quality.loss, 1_000)
+        // A stream's loss is a silence of a round trip.
+        quality.loss = isLine ? 0 : min(quality.loss, 1_000)
         quality.lossBurst = 1
         quality.rate = nil
         quality.reorder = 0
@@ -277,7 +286,7 @@ final class SimulatedNetworks {
         stream.trace = trace(of: quality)
         stream.blockedUntil = Instant(nanoseconds: .min)
         stream.heldUntil = Instant(nanoseconds: .min)
-        if isLineAddressGone { stream.model.reachability = .drop }
+        if direction == .up ? isLineGone.up : isLineGone.down { stream.model.reachability = .drop }
         for (_, fault, until) in active where fault.direction == .both || fault.direction == direction {
             let isMeant = fault.target.interface == nil || fault.target.interface == scenario.networks[0].name
             switch fault.verb {
@@ -291,7 +300,6 @@ final class SimulatedNetworks {
                 stream.model.loss = .independent(percent: Double(fault.value) / 1_000)
             case .interfaceDown where isMeant, .routeFlap where isMeant:
                 stream.blockedUntil = max(stream.blockedUntil, until)
-            case .halfOpen: stream.model.reachability = .drop
             case .slowReader: stream.model.bitsPerSecond = fault.value
             case .windowZero: stream.heldUntil = max(stream.heldUntil, until)
             default: break
@@ -330,7 +338,9 @@ final class SimulatedNetworks {
     }
 
     private func isLineGood(_ direction: FaultDirection) -> Bool {
-        guard let line, network.isLineOpen(line), !isLineAddressGone else { return false }
+        guard let line, network.isLineOpen(line), !(direction == .up ? isLineGone.up : isLineGone.down) else {
+            return false
+        }
         if let first = interfaces.first(where: { $0.part == 0 && $0.family == .v4 }), !first.isUp { return false }
         var isLate = false
         network.changeLine(line) { up, down in
