@@ -42,6 +42,7 @@ final class ClientDriver: @unchecked Sendable {
                 throw .invalidOptions("limits.\(budget) is longer than its default")
             }
             call.limits = configuration.limits
+            call.recorder = configuration.recordsFlight ? FlightRecorder() : nil
             for url in configuration.stunServers {
                 guard let server = STUNServer(url: url) else {
                     throw .invalidOptions("stunServers: \(url) is not stun:host[:port]")

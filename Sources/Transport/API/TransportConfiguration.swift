@@ -46,6 +46,8 @@ public struct TransportConfiguration: Sendable {
     public var handshake = HandshakeOptions()
     /// Budgets and bounds.
     public var limits = TransportLimits()
+    /// Whether the call keeps what it was told and decided, for `TransportSession.flightRecording`: a few KiB, 64 at most.
+    public var recordsFlight = true
     /// Where a relay stands in for an address of the peer's, asked once for each: for measuring a call under impairment.
     package var pathDetour: (@Sendable (SocketAddress) -> SocketAddress?)?
     /// A relay that stands in for the line's TCP address. The URL's host is still the one that TLS verifies.

@@ -138,6 +138,12 @@ public final class TransportSession: Sendable {
     /// The call as it stands; at most 100 ms old while it is active.
     public var snapshot: TransportSnapshot { shared.snapshot }
 
+    /// What the call was told and what it decided so far, the newest 64 KiB of it; also after its end. Holds no audio, no
+    /// message, no address and no secret. Empty where `recordsFlight` is off, or nothing was decided yet.
+    ///
+    /// May be called from any thread; the test kit's `FlightReplay` reads it.
+    public func flightRecording() -> [UInt8] { settings.call.recorder?.recording() ?? [] }
+
     /// Waits for the end of the call.
     public func outcome() async -> CallOutcome { await shared.outcome() }
 }

@@ -33,6 +33,8 @@ struct Carriages: ~Copyable {
 
     /// Watches the path of an active call on it; nil before.
     var recovery: PathRecovery?
+    /// Where its decisions are kept.
+    var recorder: FlightRecorder?
     /// The longest silence the peer leaves, as hello or welcome has it.
     var peerLiveness: Nanoseconds?
     /// When the last input came.
@@ -71,6 +73,7 @@ struct Carriages: ~Copyable {
         guard inForce == .webrtc else { return }
         recovery = PathRecovery(
             isController: isClient, peerInterval: peerLiveness, window: limits.recoveryWindow.nanoseconds, now: now)
+        recovery?.record(on: recorder, now: now)
     }
 
     /// Lets the media path go; it says close_notify first.

@@ -16,6 +16,8 @@ package struct ClientCallConfiguration: Sendable {
     package var handshake = HandshakeOptions()
     /// STUN servers to ask beside those of welcome.
     package var stunServers: [STUNServer] = []
+    /// Where the call's decisions are kept; nil keeps none.
+    package var recorder: FlightRecorder?
 
     package init(url: CallLineURL, key: String?, callID: String) {
         self.url = url
@@ -96,10 +98,12 @@ package struct ClientCall: ~Copyable {
         policy = ClientPolicy(
             wanted: configuration.wanted, standard: configuration.isStandard, hasMediaPath: certificate != nil,
             recovery: configuration.recovery, limits: configuration.limits)
+        policy.recorder = configuration.recorder
         carriages = Carriages(
             isClient: true, limits: configuration.limits, media: media,
             rtcp: RTCPReporter(
                 localSSRC: ssrc, cname: String(ssrc.rawValue, radix: 36), randomness: self.randomness.split("rtcp")))
+        carriages.recorder = configuration.recorder
     }
 
     // MARK: What it knows
@@ -143,7 +147,7 @@ extension ClientCall {
     /// The byte stream could not be had: the sentence says what failed.
     package mutating func lineUnreachable(_ message: String, now: Instant) {
         refusal = LineRefusal(code: .network, message: message)
-        policy.lineRefused(message)
+        policy.lineRefused(message, now: now)
         settle(now: now)
     }
 
@@ -288,7 +292,7 @@ extension ClientCall {
             case .refused(let refusal):
                 self.refusal = refusal
                 policy.lineRefused(
-                    refusal.status == nil ? refusal.message : CallMessage.refused(status: refusal.status))
+                    refusal.status == nil ? refusal.message : CallMessage.refused(status: refusal.status), now: now)
             case .closed(let code, let reason): lineClosed(code: code, reason: reason, now: now)
             case .upgradeRequested: break
             }
@@ -300,12 +304,12 @@ extension ClientCall {
     mutating func lineClosed(code: UInt16?, reason: String, now: Instant) {
         if let code, isRefusal(code) {
             refusal = LineRefusal(closeCode: code) ?? LineRefusal(code: .refused, status: Int(code), message: reason)
-            return policy.lineRefused(CallMessage.refused(status: Int(code)))
+            return policy.lineRefused(CallMessage.refused(status: Int(code)), now: now)
         }
         lineClose = LineClose(code: code ?? CloseCode.noStatus.rawValue, reason: reason)
         if let code, LineClose.rejections.contains(code) {
             let message = CallMessage.lineRejected(code: code, reason: reason, detail: lastError)
-            return policy.lineRefused(message)
+            return policy.lineRefused(message, now: now)
         }
         policy.lineClosed(now: now)
     }
@@ -397,7 +401,7 @@ extension ClientCall {
                 restartSucceeded(now: now)
                 carriages.recovery?.restarted(now: now)
             case .answered(let isSamePair): carriages.recovery?.answered(isSamePair: isSamePair, now: now)
-            case .selected: carriages.recovery?.moved()
+            case .selected: carriages.recovery?.moved(now: now)
             case .selectedPathLost: carriages.recovery?.suspect(.networkChange, now: now)
             case .checkWanted, .ufragsChanged: break
             }

@@ -36,7 +36,7 @@ package struct ClientPolicy: Sendable {
         case unusable(String)
     }
 
-    private enum State: Sendable {
+    enum State: Sendable {
         case idle
         /// Waiting for the welcome.
         case opening
@@ -49,7 +49,7 @@ package struct ClientPolicy: Sendable {
     }
 
     /// The choice in force.
-    private struct Selection: Sendable {
+    struct Selection: Sendable {
         var epoch: Int
         var transport: TransportKind
         var fallback: TransportFallback?
@@ -65,25 +65,29 @@ package struct ClientPolicy: Sendable {
     /// How long the line may still say why the peer closed the path that carries the call; then it was a hang-up.
     package static let closedPathPatience = Nanoseconds.seconds(3)
 
-    private let wanted: CallTransport
-    private let standard: Bool
-    private let hasMediaPath: Bool
-    private let recovery: RecoveryPolicy
-    private let limits: TransportLimits
-    private var state = State.idle
-    private var startedAt = Instant.zero
-    private var helloAt: Instant?
-    private var lineLostAt: Instant?
+    let wanted: CallTransport
+    let standard: Bool
+    let hasMediaPath: Bool
+    let recovery: RecoveryPolicy
+    let limits: TransportLimits
+    var state = State.idle
+    var startedAt = Instant.zero
+    var helloAt: Instant?
+    var lineLostAt: Instant?
     /// When the peer closed the media path that carries the call.
-    private var pathClosedAt: Instant?
-    private var effects: [Effect] = []
+    var pathClosedAt: Instant?
+    var effects: [Effect] = []
+    /// Where its inputs and their effects are kept.
+    var recorder: FlightRecorder?
+    /// What was kept of `lineHeardAt`.
+    var recordedLineHeardAt = Instant.zero
 
     /// What the path last showed.
-    package private(set) var evidence = PathEvidence()
+    package internal(set) var evidence = PathEvidence()
     /// When the last frame came on the line.
     package var lineHeardAt = Instant.zero
     /// The epoch of the last select; 0 before the first.
-    package private(set) var epoch = 0
+    package internal(set) var epoch = 0
 
     /// - Parameters:
     ///   - wanted: the application's preference.
@@ -120,29 +124,26 @@ package struct ClientPolicy: Sendable {
         }
     }
 
-    private var selection: Selection? {
+    var selection: Selection? {
         switch state {
         case .selected(let selection), .active(let selection): selection
         case .idle, .opening, .negotiating, .ended: nil
         }
     }
 
-    // MARK: Inputs
+    // MARK: What its inputs do (`ClientPolicy+Inputs.swift` names them)
 
-    /// The application started the call: the line's budget runs.
-    package mutating func start(now: Instant) {
+    mutating func applyStart(now: Instant) {
         guard case .idle = state else { return }
         startedAt = now
         state = .opening
     }
 
-    /// Hello was handed to the line: the media path's budget runs.
-    package mutating func helloSent(now: Instant) { helloAt = now }
+    mutating func applyHelloSent(now: Instant) { helloAt = now }
 
-    /// Welcome came.
-    package mutating func welcomed(_ path: WelcomePath, now: Instant) {
+    mutating func applyWelcomed(_ path: WelcomePath, now: Instant) {
         guard case .opening = state else { return }
-        if now - startedAt >= limits.lineBudget.nanoseconds { return handleTimeout(now: now) }
+        if now - startedAt >= limits.lineBudget.nanoseconds { return applyTimeout(now: now) }
         state = .negotiating
         guard wanted != .websocket else { return select(.websocket, nil, now: now) }
         switch path {
@@ -159,19 +160,16 @@ package struct ClientPolicy: Sendable {
         }
     }
 
-    /// The path has news.
-    package mutating func pathChanged(_ evidence: PathEvidence, now: Instant) {
+    mutating func applyPathChanged(_ evidence: PathEvidence, now: Instant) {
         self.evidence = evidence
         judge(now: now)
     }
 
-    /// An audio packet came that decodes, on `transport`.
-    package mutating func heard(on transport: TransportKind, now: Instant) {
+    mutating func applyHeard(on transport: TransportKind, now: Instant) {
         updateSelection(on: transport, now: now) { $0.weHeard = true }
     }
 
-    /// `transport.selected` came; or the server's report on our stream, which means `heard`.
-    package mutating func acknowledged(epoch: Int, heard: Bool, now: Instant) {
+    mutating func applyAcknowledged(epoch: Int, heard: Bool, now: Instant) {
         guard epoch == self.epoch, let transport else { return }
         #if MUTANTS
             if Mutant.current == .recoveryFailedOverAnEarlierReason, let fallback, fallback.reason != .recoveryFailed {
@@ -184,8 +182,7 @@ package struct ClientPolicy: Sendable {
         }
     }
 
-    /// `transport.fallback` came: the server asks for the WebSocket.
-    package mutating func serverRequestedWebSocket(word: String, now: Instant) {
+    mutating func applyServerRequestedWebSocket(word: String, now: Instant) {
         switch state {
         case .negotiating: fallBack(.serverRequested, evidence.stage, word, now)
         case .selected(let selection) where selection.transport == .webrtc:
@@ -196,8 +193,7 @@ package struct ClientPolicy: Sendable {
         }
     }
 
-    /// The application hung up. Wins over everything.
-    package mutating func hangUp(now: Instant) {
+    mutating func applyHangUp(now: Instant) {
         if case .ended = state { return }
         #if MUTANTS
             let before = state
@@ -206,29 +202,24 @@ package struct ClientPolicy: Sendable {
         end(.ended(.local), bye: .client)
     }
 
-    /// The application ended the call as failed.
-    package mutating func fail(_ message: String, now: Instant) {
+    mutating func applyFail(_ message: String, now: Instant) {
         if case .ended = state { return }
         end(failure(message), bye: .failure(message))
     }
 
-    /// The server's bye came.
-    package mutating func byeReceived(isFailure: Bool, message: String?, now: Instant) {
+    mutating func applyByeReceived(isFailure: Bool, message: String?, now: Instant) {
         if case .ended = state { return }
         guard isFailure else { return end(.ended(.remote), bye: nil) }
         let message = message ?? "The server ended the call."
         end(failure(message), bye: nil)
     }
 
-    /// The line did not open (refused, unreachable, closed before welcome), or the server closed the line of a welcomed call
-    /// with a code of its own, 4400…4599: the call is over there.
-    package mutating func lineRefused(_ message: String) {
+    mutating func applyLineRefused(_ message: String) {
         if case .ended = state { return }
         end(failure(message), bye: nil)
     }
 
-    /// The line is gone.
-    package mutating func lineClosed(now: Instant) {
+    mutating func applyLineClosed(now: Instant) {
         switch state {
         case .ended: break
         case .active(let selection) where selection.transport == .webrtc:
@@ -239,22 +230,18 @@ package struct ClientPolicy: Sendable {
         }
     }
 
-    /// The peer closed the media path for good (DTLS close_notify): it counts as bye when the line cannot say it, or does
-    /// not within `closedPathPatience`.
-    package mutating func pathClosedByPeer(now: Instant) {
+    mutating func applyPathClosedByPeer(now: Instant) {
         guard case .active(let selection) = state, selection.transport == .webrtc else { return }
         pathClosedAt = pathClosedAt ?? now
         if lineLostAt != nil { end(.ended(.remote), bye: nil) }
     }
 
-    /// The path of an active call did not come back in its window.
-    package mutating func recoveryWindowEnded(now: Instant) {
+    mutating func applyRecoveryWindowEnded(now: Instant) {
         guard case .active(let selection) = state, selection.transport == .webrtc else { return }
         pathLost(now: now)
     }
 
-    /// Time has come.
-    package mutating func handleTimeout(now: Instant) {
+    mutating func applyTimeout(now: Instant) {
         switch state {
         case .idle, .ended: break
         case .opening:
@@ -306,7 +293,7 @@ package struct ClientPolicy: Sendable {
     }
 
     /// When `judge` last found no verdict.
-    private var judgedAt = Instant.zero
+    var judgedAt = Instant.zero
 
     /// Chooses the carriage as soon as the evidence allows it.
     private mutating func judge(now: Instant) {
@@ -453,5 +440,5 @@ package struct ClientPolicy: Sendable {
     }
 
     /// Set by the end of a call that had decided.
-    package private(set) var ending: Ending?
+    package internal(set) var ending: Ending?
 }

@@ -15,6 +15,8 @@ package struct ServerCallConfiguration: Sendable {
     /// The endpoint settles `admissionWanted`; else every tuple is admitted.
     package var asksForAdmission = false
     package var handshake = HandshakeOptions()
+    /// Where the call's decisions are kept; nil keeps none.
+    package var recorder: FlightRecorder?
 
     package init() {}
 }
@@ -68,10 +70,12 @@ package struct ServerCall: ~Copyable {
         self.randomness = randomness
         openedAt = now
         policy = ServerPolicy(limits: configuration.limits, now: now)
+        policy.recorder = configuration.recorder
         carriages = Carriages(
             isClient: false, limits: configuration.limits, media: media,
             rtcp: RTCPReporter(
                 localSSRC: ssrc, cname: String(ssrc.rawValue, radix: 36), randomness: self.randomness.split("rtcp")))
+        carriages.recorder = configuration.recorder
         carriages.line = LineConnection.server(now: now, randomness: self.randomness.split("line"))
     }
 
@@ -141,7 +145,7 @@ extension ServerCall {
 
     /// The call is not taken.
     package mutating func reject(_ rejection: CallRejection, now: Instant) {
-        policy.reject(rejection)
+        policy.reject(rejection, now: now)
         settle(now: now)
     }
 
@@ -167,7 +171,7 @@ extension ServerCall {
 
     /// The endpoint goes away: bye and 1001 to a client that was welcomed, 4503 to one that was not.
     package mutating func goAway(now: Instant) {
-        policy.goAway()
+        policy.goAway(now: now)
         settle(now: now)
     }
 
@@ -259,7 +263,7 @@ extension ServerCall {
             case .text(let range): handle(text: carriages.lineBytes(range), now: now)
             case .binary(let range):
                 if hello == nil {
-                    policy.reject(.badOrder("audio before hello"))
+                    policy.reject(.badOrder("audio before hello"), now: now)
                 } else if carriages.receiveLinePacket(range, now: now) {
                     policy.heard(on: .websocket, now: now)
                 }
@@ -277,14 +281,16 @@ extension ServerCall {
         do throws(ControlMessageError) {
             decoded = try ControlMessage.decode(text)
         } catch {
-            return policy.reject(.badMessage(error.description))
+            return policy.reject(.badMessage(error.description), now: now)
         }
         switch decoded {
         case .application:
-            guard isWelcomed else { return policy.reject(.badOrder("an application's message before welcome")) }
+            guard isWelcomed else {
+                return policy.reject(.badOrder("an application's message before welcome"), now: now)
+            }
             guard events.count < limits.queuedMessages else { return ignoredMessages += 1 }
             events.append(.message(text))
-        case .unknownTransport: if hello == nil { policy.reject(.badOrder("a message before hello")) }
+        case .unknownTransport: if hello == nil { policy.reject(.badOrder("a message before hello"), now: now) }
         case .transport(let message): handle(message, now: now)
         }
     }
@@ -292,22 +298,22 @@ extension ServerCall {
     mutating func handle(_ message: ControlMessage, now: Instant) {
         switch message {
         case .hello(let hello):
-            guard self.hello == nil else { return policy.reject(.badOrder("a second hello")) }
-            guard hello.version == 1 else { return policy.reject(.badVersion) }
+            guard self.hello == nil else { return policy.reject(.badOrder("a second hello"), now: now) }
+            guard hello.version == 1 else { return policy.reject(.badVersion, now: now) }
             guard (1...256).contains(hello.callID.utf8.count) else {
-                return policy.reject(.badMessage("call_id has 1…256 bytes"))
+                return policy.reject(.badMessage("call_id has 1…256 bytes"), now: now)
             }
             self.hello = hello
             carriages.peerLiveness = hello.livenessMilliseconds.map { .milliseconds(Int64(clamping: $0)) }
             events.append(.helloReceived(callID: hello.callID))
-        case _ where hello == nil: policy.reject(.badOrder("a message before hello"))
+        case _ where hello == nil: policy.reject(.badOrder("a message before hello"), now: now)
         case .select(let select):
             guard let transport = TransportKind(rawValue: select.transport) else {
-                return policy.reject(.badMessage("select names an unknown transport"))
+                return policy.reject(.badMessage("select names an unknown transport"), now: now)
             }
             // Nothing would come of it but a wait for the connecting budget's end.
             if transport == .webrtc, isWelcomed, localMedia == nil {
-                return policy.reject(.badOrder("select webrtc without an answer to an offer"))
+                return policy.reject(.badOrder("select webrtc without an answer to an offer"), now: now)
             }
             policy.select(
                 epoch: Int(select.epoch), transport: transport, fallback: select.fallback?.fallback, now: now)

@@ -27,7 +27,7 @@ package struct ServerPolicy: Sendable {
         case failure(String)
     }
 
-    private enum State: Sendable {
+    enum State: Sendable {
         case awaitingHello
         case welcomed(at: Instant)
         case selected(Selection)
@@ -35,30 +35,32 @@ package struct ServerPolicy: Sendable {
         case ended
     }
 
-    private struct Selection: Sendable {
+    struct Selection: Sendable {
         var transport: TransportKind
         var fallback: TransportFallback?
         var at: Instant
         var heard = false
     }
 
-    private let limits: TransportLimits
-    private let openedAt: Instant
-    private var state = State.awaitingHello
-    private var lineLostAt: Instant?
+    let limits: TransportLimits
+    let openedAt: Instant
+    var state = State.awaitingHello
+    var lineLostAt: Instant?
     /// When the peer closed the media path that carries the call.
-    private var pathClosedAt: Instant?
-    private var effects: [Effect] = []
-    private var welcomedAt: Instant?
-    private var upgradedAt: Instant?
+    var pathClosedAt: Instant?
+    var effects: [Effect] = []
+    /// Where its inputs and their effects are kept.
+    var recorder: FlightRecorder?
+    var welcomedAt: Instant?
+    var upgradedAt: Instant?
 
     /// The highest epoch obeyed; 0 before the first select.
-    package private(set) var epoch = 0
+    package internal(set) var epoch = 0
     /// Selects that were not above the epoch in force: acknowledged, not obeyed.
-    package private(set) var staleSelects = 0
+    package internal(set) var staleSelects = 0
 
     /// When the first audio packet of the client's came that decodes, selected or not.
-    package private(set) var firstHeardAt: Instant?
+    package internal(set) var firstHeardAt: Instant?
 
     /// - Parameter now: when the connection was accepted: the upgrade is due by `upgradeTimeout`, then hello.
     package init(limits: TransportLimits, now: Instant) {
@@ -81,7 +83,7 @@ package struct ServerPolicy: Sendable {
         }
     }
 
-    private var selection: Selection? {
+    var selection: Selection? {
         switch state {
         case .selected(let selection), .active(let selection): selection
         case .awaitingHello, .welcomed, .ended: nil
@@ -90,25 +92,22 @@ package struct ServerPolicy: Sendable {
 
     private var isActive: Bool { if case .active = state { true } else { false } }
 
-    // MARK: Inputs
+    // MARK: What its inputs do (`ServerPolicy+Inputs.swift` names them)
 
-    /// The upgrade was granted: hello is due.
-    package mutating func upgraded(now: Instant) { upgradedAt = now }
+    mutating func applyUpgraded(now: Instant) { upgradedAt = now }
 
-    /// Hello was answered by a welcome.
-    package mutating func welcomed(now: Instant) {
+    mutating func applyWelcomed(now: Instant) {
         guard case .awaitingHello = state else { return }
         state = .welcomed(at: now)
         welcomedAt = now
     }
 
-    /// `transport.select` came.
-    package mutating func select(
+    mutating func applySelect(
         epoch newEpoch: Int, transport: TransportKind, fallback: TransportFallback?, now: Instant
     ) {
         switch state {
         case .ended: return
-        case .awaitingHello: return reject(.badOrder("select before hello"))
+        case .awaitingHello: return applyReject(.badOrder("select before hello"))
         case .welcomed, .selected, .active: break
         }
         #if MUTANTS
@@ -120,7 +119,7 @@ package struct ServerPolicy: Sendable {
             return
         }
         if let current = selection, current.transport == .websocket, transport == .webrtc {
-            return reject(.badOrder("select webrtc after select websocket"))
+            return applyReject(.badOrder("select webrtc after select websocket"))
         }
         epoch = newEpoch
         let next = Selection(transport: transport, fallback: fallback, at: now)
@@ -137,8 +136,7 @@ package struct ServerPolicy: Sendable {
         if transport == .websocket { effects.append(.closePath) }
     }
 
-    /// An audio packet of the client's came that decodes, on `transport`, after the select of it.
-    package mutating func heard(on transport: TransportKind, now: Instant) {
+    mutating func applyHeard(on transport: TransportKind, now: Instant) {
         if firstHeardAt == nil { firstHeardAt = now }
         switch state {
         case .selected(var selection) where selection.transport == transport:
@@ -154,44 +152,36 @@ package struct ServerPolicy: Sendable {
         }
     }
 
-    /// The application hung up. Wins over everything.
-    package mutating func hangUp(now: Instant) {
+    mutating func applyHangUp(now: Instant) {
         if case .ended = state { return }
         end(.ended(.local), bye: .server)
     }
 
-    /// The application or the endpoint ends the call as failed.
-    package mutating func fail(_ message: String, now: Instant) {
+    mutating func applyFail(_ message: String, now: Instant) {
         if case .ended = state { return }
         end(failure(message), bye: .failure(message))
     }
 
-    /// The endpoint goes away. The client hears of it as of a hang-up; to the agent the call has failed.
-    package mutating func goAway() {
+    mutating func applyGoAway() {
         switch state {
         case .ended: break
-        case .awaitingHello: reject(.unavailable)
+        case .awaitingHello: applyReject(.unavailable)
         case .welcomed, .selected, .active: end(failure(CallMessage.goingAway), bye: .goingAway)
         }
     }
 
-    /// The client's bye came.
-    package mutating func byeReceived(isFailure: Bool, message: String?, now: Instant) {
+    mutating func applyByeReceived(isFailure: Bool, message: String?, now: Instant) {
         if case .ended = state { return }
         end(isFailure ? failure(message ?? "The client ended the call.") : .ended(.remote), bye: nil)
     }
 
-    /// The peer broke the protocol: the call is over at once.
-    package mutating func reject(_ rejection: CallRejection) {
+    mutating func applyReject(_ rejection: CallRejection) {
         if case .ended = state { return }
         effects.append(.reject(rejection))
         end(failure(rejection.message), bye: nil)
     }
 
-    /// The line is gone.
-    ///
-    /// - Parameter isPathLost: the window of an outage of the path is over: nothing carries the call any more.
-    package mutating func lineClosed(isPathLost: Bool = false, now: Instant) {
+    mutating func applyLineClosed(isPathLost: Bool = false, now: Instant) {
         switch state {
         case .ended: break
         case .active(let selection) where selection.transport == .webrtc:
@@ -203,27 +193,24 @@ package struct ServerPolicy: Sendable {
         }
     }
 
-    /// The media path did not come back in its window.
-    package mutating func recoveryWindowEnded(now: Instant) {
+    mutating func applyRecoveryWindowEnded(now: Instant) {
         // With a line the client chooses what comes next; without one nothing carries this call any more.
         if case .active = state, lineLostAt != nil { end(failure(CallMessage.pathLost), bye: nil) }
     }
 
-    /// The peer closed the media path for good: it counts as bye when the line cannot say it, or does not within
-    /// `ClientPolicy.closedPathPatience`. A select of the WebSocket may still be on its way.
-    package mutating func pathClosedByPeer(now: Instant) {
+    mutating func applyPathClosedByPeer(now: Instant) {
         guard case .active(let selection) = state, selection.transport == .webrtc else { return }
         pathClosedAt = pathClosedAt ?? now
         if lineLostAt != nil { end(.ended(.remote), bye: nil) }
     }
 
-    package mutating func handleTimeout(now: Instant) {
+    mutating func applyTimeout(now: Instant) {
         guard now >= nextDeadline else { return }
         switch state {
         case .ended: break
-        case .awaitingHello: reject(.helloTimeout)
-        case .welcomed: fail("The client chose no carriage in time.", now: now)
-        case .selected: fail(CallMessage.notActive, now: now)
+        case .awaitingHello: applyReject(.helloTimeout)
+        case .welcomed: applyFail("The client chose no carriage in time.", now: now)
+        case .selected: applyFail(CallMessage.notActive, now: now)
         case .active:
             if pathClosedAt != nil { return end(.ended(.remote), bye: nil) }
             end(failure(CallMessage.lineLost), bye: nil)
@@ -263,7 +250,7 @@ package struct ServerPolicy: Sendable {
     }
 
     /// What was in force when the call ended.
-    package private(set) var ending: ClientPolicy.Ending?
+    package internal(set) var ending: ClientPolicy.Ending?
 }
 
 /// A breach of the call line's protocol: its close code, its code word and a sentence.

@@ -55,17 +55,19 @@ public final class AgentCall: Sendable {
     public let events: AsyncStream<TransportEvent>
 
     let shared: CallShared
+    private let recorder: FlightRecorder?
     private let onEnd: @Sendable () -> Void
     private let onMessage: @Sendable ([UInt8]) -> Void
 
     init(
-        id: String, received: PCMRing, send: PCMRing, shared: CallShared, onEnd: @escaping @Sendable () -> Void,
-        onMessage: @escaping @Sendable ([UInt8]) -> Void
+        id: String, received: PCMRing, send: PCMRing, shared: CallShared, recorder: FlightRecorder?,
+        onEnd: @escaping @Sendable () -> Void, onMessage: @escaping @Sendable ([UInt8]) -> Void
     ) {
         self.id = id
         self.received = received
         self.send = send
         self.shared = shared
+        self.recorder = recorder
         self.onEnd = onEnd
         self.onMessage = onMessage
         events = shared.events
@@ -85,6 +87,9 @@ public final class AgentCall: Sendable {
 
     /// The call as it stands.
     public var snapshot: TransportSnapshot { shared.snapshot }
+
+    /// What this end of the call was told and what it decided so far: see `TransportSession.flightRecording`.
+    public func flightRecording() -> [UInt8] { recorder?.recording() ?? [] }
 
     /// Waits for the end of the call.
     public func outcome() async -> CallOutcome { await shared.outcome() }

@@ -36,6 +36,8 @@ public struct EndpointConfiguration: Sendable {
     public var handshake = HandshakeOptions()
     /// Budgets and bounds of each call.
     public var limits = TransportLimits()
+    /// Whether each call keeps what it was told and decided, for `AgentCall.flightRecording`: a few KiB, 64 at most.
+    public var recordsFlights = true
 
     public init() {}
 }

@@ -17,6 +17,7 @@ final class EndpointConnection: @unchecked Sendable {
     private var key: String?
     private var takenID: CallIDs.Entry?
     private var agent: AgentCall?
+    private let recorder: FlightRecorder?
     private let received: PCMRing
     private let outgoing: PCMRing
     private var isDraining = false
@@ -30,7 +31,9 @@ final class EndpointConnection: @unchecked Sendable {
         openedAt = now
         received = PCMRing(minimumCapacity: TransportSession.ringSamples)
         outgoing = PCMRing(minimumCapacity: TransportSession.ringSamples)
+        recorder = driver.configuration.recordsFlights ? FlightRecorder() : nil
         var configuration = ServerCallConfiguration()
+        configuration.recorder = recorder
         configuration.limits = driver.configuration.limits
         configuration.isStandard = driver.configuration.callAudio == .standard
         configuration.declineWord = driver.configuration.declineOffersWith
@@ -203,7 +206,7 @@ final class EndpointConnection: @unchecked Sendable {
         let shared = CallShared(messageLimit: driver.configuration.limits.queuedMessages)
         let driver = driver
         let agent = AgentCall(
-            id: id, received: received, send: outgoing, shared: shared,
+            id: id, received: received, send: outgoing, shared: shared, recorder: recorder,
             onEnd: { [weak self] in
                 driver.loop.submit { [weak self] in
                     guard let self, !self.isFinished else { return }

@@ -123,6 +123,8 @@ package final class ClientHost: CallHost, VirtualHost {
     package let spy = LineSpy()
     /// STUN servers whose addresses were asked for.
     package var wanted: [STUNServer] = []
+    /// What it is told and what it decides.
+    package let recorder = FlightRecorder()
     /// The UDP sockets that are open when the line is connected.
     package var addresses = [SocketAddress(ip: VirtualCall.clientIP, port: 5_000)]
 
@@ -138,6 +140,7 @@ package final class ClientHost: CallHost, VirtualHost {
         configuration.stunServers = stunServers
         configuration.recovery = recovery
         configuration.handshake = handshake
+        configuration.recorder = recorder
         let ssrc = SSRC.random(using: &randomness)
         let capture = PCMRing(minimumCapacity: 96_000)
         let playout = PCMRing(minimumCapacity: 1 << 20)
@@ -197,6 +200,8 @@ package final class ClientHost: CallHost, VirtualHost {
 package final class ServerHost: CallHost, VirtualHost {
     /// The machine.
     package var call: ServerCall
+    /// What it is told and what it decides.
+    package let recorder = FlightRecorder()
     /// How the call ended; nil while it lasts.
     package var outcome: CallOutcome?
     /// When the call became active here.
@@ -208,6 +213,7 @@ package final class ServerHost: CallHost, VirtualHost {
         var configuration = ServerCallConfiguration()
         configuration.handshake = handshake
         configuration.announced = [VirtualCall.serverAddress]
+        configuration.recorder = recorder
         let ssrc = SSRC.random(using: &randomness)
         let capture = PCMRing(minimumCapacity: 96_000)
         let playout = PCMRing(minimumCapacity: 1 << 20)

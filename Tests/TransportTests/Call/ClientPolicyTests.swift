@@ -270,11 +270,11 @@ import Transport
     @Test("A line closed by the server's own code ends the call with that reason, in every state")
     func rejected() {
         var active = activeOnWebRTC()
-        active.lineRefused("why")
+        active.lineRefused("why", now: .zero)
         #expect(effects(&active) == [.ended(.ended(.failed(message: "why")), bye: nil)])
         var connecting = opened()
         connecting.welcomed(.answer, now: at(20))
-        connecting.lineRefused("why")
+        connecting.lineRefused("why", now: .zero)
         #expect(effects(&connecting) == [.ended(.failed(message: "why"), bye: nil)])
     }
 

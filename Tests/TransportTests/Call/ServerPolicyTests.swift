@@ -145,13 +145,13 @@ import Transport
     @Test("An endpoint that goes away says bye to a welcomed client, and 4503 to another")
     func goesAway() {
         var active = activeOnWebRTC()
-        active.goAway()
+        active.goAway(now: .zero)
         #expect(
             effects(&active) == [.ended(.ended(.failed(message: "The endpoint is going away.")), bye: .goingAway)])
-        active.goAway()
+        active.goAway(now: .zero)
         #expect(effects(&active).isEmpty)
         var early = ServerPolicy(limits: TransportLimits(), now: .zero)
-        early.goAway()
+        early.goAway(now: .zero)
         #expect(effects(&early).first == .reject(.unavailable))
         #expect(CallRejection.unavailable.closeCode == 4503)
     }

@@ -18,28 +18,28 @@ package struct PathLiveness: Sendable {
     package static let longestPeerInterval = Nanoseconds.seconds(1)
 
     /// Width of a bin of the gaps.
-    private static let binWidth = Nanoseconds.milliseconds(10)
-    private static let binCount = 64
+    static let binWidth = Nanoseconds.milliseconds(10)
+    static let binCount = 64
     /// Fewer gaps than this tell no percentile.
-    private static let enoughGaps = 50
+    static let enoughGaps = 50
     /// The 30 s in slices, the oldest of which is forgotten.
-    private static let sliceCount = 6
-    private static let sliceLength = Nanoseconds.seconds(5)
+    static let sliceCount = 6
+    static let sliceLength = Nanoseconds.seconds(5)
 
     /// The longest silence the peer leaves, as it has said; nil where it has not.
-    private let peerInterval: Nanoseconds?
-    private var bins: [UInt16]
-    private var totals: [UInt32]
-    private var total: UInt32 = 0
-    private var slice = 0
-    private var sliceEndsAt: Instant
-    private var jitter: Nanoseconds = 0
-    private var lastGap: Nanoseconds?
-    private var percentile: Nanoseconds = 0
-    private var doubledUntil = Instant.zero
+    let peerInterval: Nanoseconds?
+    var bins: [UInt16]
+    var totals: [UInt32]
+    var total: UInt32 = 0
+    var slice = 0
+    var sliceEndsAt: Instant
+    var jitter: Nanoseconds = 0
+    var lastGap: Nanoseconds?
+    var percentile: Nanoseconds = 0
+    var doubledUntil = Instant.zero
 
     /// When something authenticated came last.
-    package private(set) var lastHeardAt: Instant
+    package internal(set) var lastHeardAt: Instant
 
     /// - Parameters:
     ///   - peerInterval: the peer's `liveness_ms`; nil when it named none.

@@ -86,11 +86,15 @@ package struct PathRecovery: Sendable {
     var quietCheckAt: Instant
     var effects: [Effect] = []
     var isStopped = false
+    /// Where its inputs and their effects are kept.
+    var recorder: FlightRecorder?
+    /// Packets since the last entry there.
+    var quiet = QuietPackets()
     /// When audio last stopped going on both carriages.
     package internal(set) var bridgeEndedAt: Instant?
 
     /// The other end wants our audio on the line.
-    package private(set) var isPeerBridgeOn = false
+    package internal(set) var isPeerBridgeOn = false
     /// The call shows itself as recovering.
     package internal(set) var isRecovering = false
     /// What was counted; `outages` holds the one that lasts, too.
@@ -128,10 +132,9 @@ package struct PathRecovery: Sendable {
     /// The next effect; nil when there is none.
     package mutating func pollEffect() -> Effect? { effects.isEmpty ? nil : effects.removeFirst() }
 
-    // MARK: Inputs
+    // MARK: What its inputs do (`PathRecovery+Record.swift` names them)
 
-    /// Media or a report authenticated on the path (from a peer that is silent without saying so: a check, too).
-    package mutating func heard(now: Instant) {
+    mutating func applyHeard(now: Instant) {
         guard !isStopped else { return }
         let isLate = now >= liveness.suspectAt
         liveness.heard(now: now)
@@ -149,8 +152,7 @@ package struct PathRecovery: Sendable {
         lastAudioAt = max(lastAudioAt, now)
     }
 
-    /// A check that was sent for this outage was answered, on the pair selected from now on.
-    package mutating func answered(isSamePair: Bool, now: Instant) {
+    mutating func applyAnswered(isSamePair: Bool, now: Instant) {
         guard !isStopped else { return }
         guard current != nil else { return }
         if current?.answeredAt == nil { current?.answeredAt = now }
@@ -158,8 +160,7 @@ package struct PathRecovery: Sendable {
         settle(now: now)
     }
 
-    /// An ICE restart has found its pair.
-    package mutating func restarted(now: Instant) {
+    mutating func applyRestarted(now: Instant) {
         guard !isStopped else { return }
         guard current != nil else { return }
         current?.answeredAt = now
@@ -167,8 +168,7 @@ package struct PathRecovery: Sendable {
         settle(now: now)
     }
 
-    /// Something other than silence says that the path is broken.
-    package mutating func suspect(_ cause: OutageCause, now: Instant) {
+    mutating func applySuspect(_ cause: OutageCause, now: Instant) {
         guard !isStopped else { return }
         let isCertain = cause == .networkChange || cause == .sendRefused
         if current == nil {
@@ -187,8 +187,7 @@ package struct PathRecovery: Sendable {
         settle(now: now)
     }
 
-    /// The other end's `bridge`: whether it wants our audio on the line.
-    package mutating func peerBridge(_ isOn: Bool, now: Instant) {
+    mutating func applyPeerBridge(_ isOn: Bool, now: Instant) {
         guard isOn != isPeerBridgeOn, !isStopped else { return }
         isPeerBridgeOn = isOn
         if isOn {
@@ -203,8 +202,7 @@ package struct PathRecovery: Sendable {
         settle(now: now)
     }
 
-    /// The other end's report on our stream: how many in a row show no packet arriving.
-    package mutating func reported(standstills: Int, now: Instant) {
+    mutating func applyReported(standstills: Int, now: Instant) {
         guard !isStopped else { return }
         if standstills == 0 {
             current?.isOneWay = false
@@ -214,8 +212,7 @@ package struct PathRecovery: Sendable {
         settle(now: now)
     }
 
-    /// This process did not run for a while, and has heard nothing for that reason.
-    package mutating func stalled(now: Instant) {
+    mutating func applyStalled(now: Instant) {
         guard !isStopped else { return }
         liveness.forgive(now: now)
         lastAudioAt = max(lastAudioAt, now)
@@ -224,8 +221,7 @@ package struct PathRecovery: Sendable {
         settle(now: now)
     }
 
-    /// Does what is due.
-    package mutating func handleTimeout(now: Instant) {
+    mutating func applyTimeout(now: Instant) {
         guard !isStopped else { return }
         if current == nil {
             if now >= liveness.suspectAt {
@@ -242,8 +238,7 @@ package struct PathRecovery: Sendable {
         settle(now: now)
     }
 
-    /// Another pair has taken over.
-    package mutating func moved() {
+    mutating func applyMoved() {
         guard current != nil else { return }
         note(.otherPair)
     }
@@ -263,8 +258,7 @@ package struct PathRecovery: Sendable {
         return snapshot
     }
 
-    /// The call ends, or the line carries it from now on: what becomes of an outage that lasts.
-    package mutating func stop(_ outcome: OutageOutcome, now: Instant) {
+    mutating func applyStop(_ outcome: OutageOutcome, now: Instant) {
         guard !isStopped else { return }
         if current != nil { finish(outcome, now: now) }
         bridgeSince = nil
