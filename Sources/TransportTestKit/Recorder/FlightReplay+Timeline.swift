@@ -1,5 +1,5 @@
 internal import ICELite
-package import Transport
+internal import Transport
 
 extension FlightReplay {
     /// A recording as a person reads it: a line a step, equal ones folded, and where the replay goes another way than the
