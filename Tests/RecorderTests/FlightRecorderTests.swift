@@ -39,6 +39,7 @@ import TransportTestKit
             var path = RandomPath(seed: seed, recorder: recorder)
             path.run(seconds: 60)
             #expect(path.effects == path.bareEffects, "seed \(seed)")
+            #expect(path.spins == 0, "seed \(seed)")
             outages += path.recovery.figures.outageCount
             let replay = try FlightReplay(recorder.recording())
             #expect(replay.divergences.isEmpty, "seed \(seed): \(String(describing: replay.divergences.first))")

@@ -13,6 +13,8 @@ struct RandomPath {
     private(set) var now = Instant.zero + .seconds(1_000)
     /// Nothing comes on the path.
     private var isDead = false
+    /// Times that it wanted to be called again at once.
+    private(set) var spins = 0
 
     init(seed: UInt64, recorder: FlightRecorder, window: Nanoseconds = .seconds(10)) {
         randomness = .seeded(seed)
@@ -37,7 +39,8 @@ struct RandomPath {
         var packetAt = now
         var tickAt = now
         while now < end {
-            let next = min(packetAt, tickAt, max(recovery.nextDeadline, now + 1))
+            var next = min(packetAt, tickAt)
+            if recovery.nextDeadline > now { next = min(next, recovery.nextDeadline) }
             now = next
             if now == packetAt {
                 packetAt = now + .milliseconds(20) + Nanoseconds(randomness.next() % 9_000_000) - 4_500_000
@@ -45,6 +48,7 @@ struct RandomPath {
             }
             if now >= tickAt { tickAt = now + .milliseconds(10) }
             tell(.timeout)
+            if recovery.nextDeadline <= now { spins += 1 }
         }
     }
 

@@ -58,7 +58,7 @@ extension PathRecovery.Current: Recorded {
         writer.nanoseconds(used)
         writer.optional(steadySince) { $0.instant($1) }
         writer.optional(answeredAt) { $0.instant($1) }
-        for flag in [isPeers, isOneWay, hasFreshSockets, isWindowOver, isCertain] { writer.bool(flag) }
+        for flag in [isPeers, isOneWay, hasFreshSockets, isWindowOver, isRefused, isCertain] { writer.bool(flag) }
         writer.count(probes)
         writer.instant(probeAt)
     }
@@ -72,11 +72,13 @@ extension PathRecovery.Current: Recorded {
         let isOneWay = try reader.bool()
         let hasFreshSockets = try reader.bool()
         let isWindowOver = try reader.bool()
+        let isRefused = try reader.bool()
         self.init(
             brokenAt: brokenAt, used: used, steadySince: steadySince, answeredAt: answeredAt, isPeers: isPeers,
             isOneWay: isOneWay, isCertain: try reader.bool())
         self.hasFreshSockets = hasFreshSockets
         self.isWindowOver = isWindowOver
+        self.isRefused = isRefused
         probes = try reader.count()
         probeAt = try reader.instant()
         guard brokenAt != .never, steadySince != .never, answeredAt != .never, used >= 0 else { throw .malformed }
