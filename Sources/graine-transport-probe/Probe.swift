@@ -6,6 +6,7 @@ enum Probe {
     static func main() async {
         let arguments = Array(CommandLine.arguments.dropFirst())
         let environment = ProcessInfo.processInfo.environment
+        OwnNetwork.enter(arguments, environment: environment)
         let code = await ProbeRunner(environment: environment).run(arguments)
         exit(code.rawValue)
     }

@@ -51,6 +51,8 @@ public final class ImpairmentRelay: Sendable {
         public var lineUp = LinkModel()
         /// Bytes from target to client.
         public var lineDown = LinkModel()
+        /// Whether a datagram passes at all, by what is in it; the others vanish, both ways. Nil: all pass.
+        public var passes: (@Sendable ([UInt8]) -> Bool)?
         /// Decides every random draw.
         public var seed: UInt64 = 1
 

@@ -206,6 +206,7 @@ final class RelayLoop {
             guard source != listener.address else { continue }
             let client = listener.client(at: source, now: now)
             let bytes = Array(buffer[..<count])
+            guard configuration.passes?(bytes) ?? true else { continue }
             plan(listener.up.send(byteCount: count, now: now), count) { .up(listener, client, bytes) }
         }
     }
@@ -215,6 +216,7 @@ final class RelayLoop {
             guard let upstream = client.upstream else { return }
             guard case .bytes(let count, _) = upstream.receive(into: buffer) else { return }
             let bytes = Array(buffer[..<count])
+            guard configuration.passes?(bytes) ?? true else { continue }
             plan(listener.down.send(byteCount: count, now: now), count) { .down(listener, client, bytes) }
         }
     }

@@ -117,6 +117,7 @@ struct ArgumentParser {
             throw .usage("--json and --ndjson cannot both go to standard output")
         }
         if options.command != .serve { try validateAddresses(options) }
+        if options.command == .recover { try validateOutage(options) }
         if (options.certificateFile == nil) != (options.privateKeyFile == nil) {
             throw .usage("--cert and --cert-key belong together")
         }
@@ -125,6 +126,24 @@ struct ArgumentParser {
         }
         if let audio = options.audio, let record = options.record, audio == record {
             throw .usage("--audio and --record name the same file")
+        }
+    }
+
+    private func validateOutage(_ options: ProbeOptions) throws(ProbeError) {
+        guard let cause = options.cause else {
+            let words = ProbeOptions.OutageCause.allCases.map(\.rawValue).joined(separator: "|")
+            throw .usage("recover needs --cause \(words)")
+        }
+        if options.outageSeconds != nil, cause == .rebind { throw .usage("--for means nothing to --cause rebind") }
+        if options.lineCut != .silence, cause != .lineDead || (options.outageSeconds ?? 0) > 0 {
+            throw .usage("--cut is for a line that is dead for good (--cause line-dead)")
+        }
+        if options.preference == .websocket, cause != .lineDead {
+            throw .usage("--cause \(cause.rawValue) means nothing to a call on the WebSocket")
+        }
+        if options.bind.first != nil, options.target != nil {
+            throw .usage(
+                "--bind and recover exclude each other: the relay that causes the outage has an address of its own")
         }
     }
 

@@ -39,9 +39,9 @@ struct Flag: Sendable {
 
 extension Flag {
     /// Every flag, in the order of `--help`.
-    static let all: [Flag] = output + call + connection + judgement + serving + later
+    static let all: [Flag] = output + call + recovery + connection + judgement + serving + later
 
-    private static let placing: Set<ProbeCommand> = [
+    static let placing: Set<ProbeCommand> = [
         .check, .call, .connect, .quality, .recover, .conform, .nat, .path,
     ]
 
@@ -74,7 +74,7 @@ extension Flag {
         Flag("--audio", "IN.wav", "what to say: PCM WAV, 8 to 48 kHz, mono or stereo", commands: [.check, .call]) {
             (o, v) throws(ProbeError) in o.audio = v
         },
-        Flag("--record", "OUT.wav", "write what came back: 48 kHz, mono, 16 bit", commands: [.call]) {
+        Flag("--record", "OUT.wav", "write what came back: 48 kHz, mono, 16 bit", commands: [.call, .recover]) {
             (o, v) throws(ProbeError) in o.record = v
         },
         Flag("--duration", "SECONDS", "length of the active call; connect: 0 unless given", commands: placing) {
@@ -201,11 +201,6 @@ extension Flag {
         Flag("--path", "rtp|ws|both", "which stream", commands: [.quality]) { (o, v) throws(ProbeError) in
             o.path = try word("--path", v)
         },
-        Flag("--cause", "rebind|interface|udp-dead|line-dead", "which outage", commands: [.recover]) {
-            (o, v) throws(ProbeError) in
-            let cause: ProbeOptions.OutageCause = try word("--cause", v)
-            o.cause = cause
-        },
     ]
 
     private static func output(_ name: String, _ value: String) throws(ProbeError) -> ProbeOptions.Output {
@@ -213,7 +208,7 @@ extension Flag {
         return value == "-" ? .standardOutput : .file(value)
     }
 
-    private static func word<Word: RawRepresentable & CaseIterable>(
+    static func word<Word: RawRepresentable & CaseIterable>(
         _ name: String, _ value: String
     ) throws(ProbeError) -> Word where Word.RawValue == String {
         guard let word = Word(rawValue: value) else {

@@ -17,12 +17,22 @@ extension ImpairmentSpec.Link {
         model.reorderPercent = reorderPercent
         model.duplicatePercent = duplicatePercent
         model.bitsPerSecond = bitsPerSecond.map { Int($0) }
-        model.blackHoles = blackHoles.map {
-            LinkModel.BlackHole(
-                start: .seconds($0.startMilliseconds / 1_000), length: .seconds($0.lengthMilliseconds / 1_000))
-        }
+        model.blackHoles = blackHoles.flatMap(\.windows)
         model.reachability = reachability
         return model
+    }
+}
+
+extension ImpairmentSpec.BlackHole {
+    /// Times that a repeated one comes at most.
+    static let repeatLimit = 1_000
+
+    /// The test kit's windows: one, or those of a repeated one.
+    var windows: [LinkModel.BlackHole] {
+        (0..<(periodMilliseconds == nil ? 1 : Self.repeatLimit)).map { index in
+            let start = startMilliseconds + Double(index) * (periodMilliseconds ?? 0)
+            return LinkModel.BlackHole(start: .seconds(start / 1_000), length: .seconds(lengthMilliseconds / 1_000))
+        }
     }
 }
 

@@ -9,7 +9,7 @@
 /// | `burst` | mean length of a run of lost packets, 1 or more (UDP only, with `loss`) |
 /// | `delay`, `jitter` | one-way milliseconds |
 /// | `rate` | bit/s; `k` and `M` are allowed |
-/// | `blackhole` | `LENGTH@START`, seconds unless `ms` is written; may be repeated |
+/// | `blackhole` | `LENGTH@START` or, again and again, `LENGTH@START/PERIOD`, seconds unless `ms` is written; may be given more than once |
 /// | `udp` | `drop`: nothing passes, silently · `reject`: ICMP port unreachable (UDP only, no direction) |
 struct ImpairmentSpec: Equatable, Sendable {
     /// One black-hole window.
@@ -17,6 +17,8 @@ struct ImpairmentSpec: Equatable, Sendable {
         /// Milliseconds since the relay started.
         var startMilliseconds: Double
         var lengthMilliseconds: Double
+        /// From the beginning of one to that of the next; nil: there is one.
+        var periodMilliseconds: Double?
     }
 
     /// One direction of one carriage.
@@ -151,7 +153,18 @@ extension ImpairmentSpec.Link {
         guard parts.count == 2 else { throw .usage("--impair: \(path) must be LENGTH@START, as blackhole=2@5") }
         let length = try time(parts[0], path)
         guard length > 0 else { throw .usage("--impair: \(path) must be longer than 0") }
-        return ImpairmentSpec.BlackHole(startMilliseconds: try time(parts[1], path), lengthMilliseconds: length)
+        let times = parts[1].split(separator: "/", omittingEmptySubsequences: false)
+        guard times.count <= 2 else {
+            throw .usage("--impair: \(path) must be LENGTH@START/PERIOD, as blackhole=1@5/20")
+        }
+        var hole = ImpairmentSpec.BlackHole(startMilliseconds: try time(times[0], path), lengthMilliseconds: length)
+        if times.count == 2 {
+            hole.periodMilliseconds = try time(times[1], path)
+            guard hole.periodMilliseconds ?? 0 > length else {
+                throw .usage("--impair: the period of \(path) must be longer than its blackhole")
+            }
+        }
+        return hole
     }
 
     /// Milliseconds from `2`, `2s` or `200ms`.

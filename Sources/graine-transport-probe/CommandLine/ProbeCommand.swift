@@ -5,8 +5,8 @@ enum ProbeCommand: String, CaseIterable, Sendable {
     /// Whether this build can run it. The others are named, so that asking for one says "not yet" and not "unknown".
     var isAvailable: Bool {
         switch self {
-        case .check, .call, .connect, .serve, .explain, .schema: true
-        case .quality, .recover, .nat, .path, .conform: false
+        case .check, .call, .connect, .recover, .serve, .explain, .schema: true
+        case .quality, .nat, .path, .conform: false
         }
     }
 
@@ -17,7 +17,7 @@ enum ProbeCommand: String, CaseIterable, Sendable {
         case .call: "one call, with --audio IN.wav, --record OUT.wav, --duration SECONDS"
         case .connect: "setup timing by stage: p50, p95 and worst of --repeat N calls, one after the other"
         case .quality: "a media-shaped stream"
-        case .recover: "cause an outage: detection, repair, gap"
+        case .recover: "cause an outage in a call (--cause) and say how it came back: detection, repair, gap"
         case .nat: "mapping, filtering, hairpin"
         case .path: "PMTU, DSCP and ECN survival, IPv4 and IPv6"
         case .serve: "an endpoint that echoes; prints one line READY line=… udp=… ca=FILE"
@@ -30,8 +30,8 @@ enum ProbeCommand: String, CaseIterable, Sendable {
     /// What stands after the command in `--help`.
     var argument: String {
         switch self {
-        case .check, .call, .connect: "[TARGET]"
-        case .quality, .recover, .nat, .path, .conform: "TARGET"
+        case .check, .call, .connect, .recover: "[TARGET]"
+        case .quality, .nat, .path, .conform: "TARGET"
         case .explain: "[CODE]"
         case .serve, .schema: ""
         }

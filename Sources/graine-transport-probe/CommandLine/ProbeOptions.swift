@@ -35,6 +35,14 @@ struct ProbeOptions: Equatable, Sendable {
         case lineDead = "line-dead"
     }
 
+    /// What becomes of a call whose media path is lost for good.
+    enum Recovery: String, CaseIterable, Sendable {
+        /// It carries on over the line.
+        case carriesOn = "continue"
+        /// It ends as failed.
+        case endCall = "end-call"
+    }
+
     /// What the process does besides the commands.
     enum Information: Equatable, Sendable { case help, version }
 
@@ -83,6 +91,10 @@ struct ProbeOptions: Equatable, Sendable {
     var repeatCount = 1
     var path = StreamPath.both
     var cause: OutageCause?
+    /// Length of the outage, seconds; 0: for good; nil: as the cause has it.
+    var outageSeconds: Double?
+    var lineCut = OutagePlan.LineCut.silence
+    var recovery = Recovery.carriesOn
     var impairment = ImpairmentSpec()
     /// The text `impairment` was read from, for the report.
     var impairmentText: String?

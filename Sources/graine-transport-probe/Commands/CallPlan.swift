@@ -30,6 +30,9 @@ struct CallPlan: Sendable {
     var keepsRecording: Bool
     /// Whether to speak, listen and compare; else the call is silent and hung up after `duration`.
     var speaks = true
+    /// What happens to the active call; nil: nothing is done to it.
+    var outage: OutagePlan?
+    var recovery = ProbeOptions.Recovery.carriesOn
 }
 
 /// Whoever places real calls. The live one runs the library's own call path; tests hand in another.
@@ -48,12 +51,18 @@ enum CallMoment: Equatable, Sendable {
     case state(String)
     /// What carries the audio now, and the fallback reason, if there is one.
     case transport(String, reason: String?)
+    /// The outage that was asked for begins.
+    case outage(ProbeOptions.OutageCause, how: CallResult.Recovery.Means)
+    /// The media path is being repaired, or is not any more.
+    case recovering(Bool)
 
     /// One short line.
     var text: String {
         switch self {
         case .state(let state): state
         case .transport(let transport, let reason): transport + (reason.map { ", \($0)" } ?? "")
+        case .outage(let cause, let how): "\(cause.rawValue) (\(how.rawValue))"
+        case .recovering(let isOn): isOn ? "recovering" : "recovering no more"
         }
     }
 }

@@ -15,11 +15,21 @@ final class CallSite: Sendable {
     let pathDetour: (@Sendable (SocketAddress) -> SocketAddress?)?
     /// The relay that stands in for the line's address; nil without one.
     let lineDetour: LineDetour?
+    /// Those in front of the target; empty when nothing is impaired and no outage caused.
+    let relays: [ImpairmentRelay]
+    /// The two namespaces and their wires, where the outage is an interface's and they can be had.
+    let network: OwnNetwork?
     private let endpoint: AgentEndpoint?
-    private let relays: [ImpairmentRelay]
 
     /// Opens what the call needs. A name is looked up only for a relay in front of its line.
     init(_ plan: CallPlan) async throws(ProbeError) {
+        if plan.target == nil, plan.outage?.cause == .interface, plan.impairment.isClear, OwnNetwork.isEntered() {
+            let network = try OwnNetwork()
+            (url, caFile, endpoint, self.network) = (network.url, network.caFile, nil, network)
+            (relays, pathDetour, lineDetour) = ([], nil, nil)
+            return
+        }
+        network = nil
         if let target = plan.target {
             (url, caFile, endpoint) = (target, plan.caFile, nil)
         } else {
@@ -34,13 +44,13 @@ final class CallSite: Sendable {
             }
             (url, caFile, self.endpoint) = ("wss://\(endpoint.address)/", file, endpoint)
         }
-        guard !plan.impairment.isClear else {
+        guard !plan.impairment.isClear || plan.outage != nil else {
             (relays, pathDetour, lineDetour) = ([], nil, nil)
             return
         }
         do throws(ProbeError) {
             let spec = plan.impairment
-            let impairsLine = !spec.lineUp.isClear || !spec.lineDown.isClear
+            let impairsLine = !spec.lineUp.isClear || !spec.lineDown.isClear || plan.outage?.cause == .lineDead
             let target = impairsLine ? try await TargetLookup.address(of: url, family: plan.family) : nil
             let first = try Self.relay(plan, on: target?.ip.family == .v6 ? .loopbackV6 : .loopbackV4, tcp: target)
             // The other family's datagrams need a relay of their own, if this machine has that family at all.
@@ -70,7 +80,7 @@ final class CallSite: Sendable {
         do throws(RelayError) {
             return try ImpairmentRelay(configuration)
         } catch {
-            throw .resource("the relay for --impair: \(error)")
+            throw .resource("the relay in front of the target: \(error)")
         }
     }
 
@@ -99,6 +109,7 @@ final class CallSite: Sendable {
     func close() {
         for relay in relays { relay.stop() }
         endpoint?.stop()
+        network?.close()
         if let caFile, endpoint != nil { try? FileManager.default.removeItem(atPath: caFile) }
     }
 }

@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// The stream of `--ndjson`: one JSON object a line, written as it happens.
 ///
-/// `begin` (schema, command, target, started_at), then for each call by its name `state` and `transport`, `call` with the
-/// call's part of the report once it is over, and last `end` with the verdict. All but `begin` have `at_ms`.
+/// `begin` (schema, command, target, started_at), then for each call by its name `state`, `transport`, `recovering`
+/// and, in `recover`, `outage`, `call` with the call's part of the report once it is over, and last `end` with the verdict. All but `begin` have `at_ms`.
 final class EventLog: Sendable {
     static let schema = "graine.probe.events/1"
 
@@ -68,6 +68,13 @@ final class EventLog: Sendable {
             members.append(.init(key: "transport", value: .string(transport)))
             members.append(.init(key: "transportFallbackReason", value: .optional(reason)))
             add("transport", members)
+        case .outage(let cause, let how):
+            members.append(.init(key: "cause", value: .string(cause.rawValue)))
+            members.append(.init(key: "how", value: .string(how.rawValue)))
+            add("outage", members)
+        case .recovering(let isOn):
+            members.append(.init(key: "recovering", value: .bool(isOn)))
+            add("recovering", members)
         }
     }
 

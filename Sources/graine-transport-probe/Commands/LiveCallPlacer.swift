@@ -22,6 +22,7 @@ struct LiveCallPlacer: CallPlacing {
         if plan.target != nil { configuration.localAddress = plan.bind }
         configuration.stunServers = plan.stun
         configuration.handshake = HandshakeStep.options(without: plan.without)
+        configuration.recoveryPolicy = plan.recovery == .endCall ? .endCall : .continueOnWebSocket
         configuration.callTransport = CallTransport(rawValue: plan.preference.rawValue) ?? .auto
         configuration.trust =
             if let file = site.caFile { .caFile(file) } else if plan.insecure { .insecure } else { .system }
@@ -34,7 +35,7 @@ struct LiveCallPlacer: CallPlacing {
             throw .usage("\(error)")
         }
         let followed = await withTaskCancellationHandler {
-            await follow(session, plan, tell)
+            await follow(session, plan, site, tell)
         } onCancel: {
             session.end()
         }
@@ -47,7 +48,17 @@ struct LiveCallPlacer: CallPlacing {
         if result.wasActive {
             result.ending = Self.ending(outcome, afterMilliseconds: followed.activeMilliseconds)
         }
-        if let speech = followed.speech, result.wasActive {
+        let wasOnPath = result.transport == .webrtc || session.snapshot.fallback?.reason == .recoveryFailed
+        if result.wasActive, plan.outage != nil || wasOnPath {
+            result.recovery = CallResult.Recovery(asked: plan.outage, figures: session.snapshot.recovery)
+            result.recovery?.causedAt = followed.outage?.at
+            result.recovery?.how = followed.outage?.how
+        }
+        if let speech = followed.speech, plan.outage != nil, result.wasActive {
+            result.media.timerLateness = speech.lateness
+            result.recovery?.heardGap = HeardGap.longest(in: speech.heard, after: followed.outage?.at ?? 0)
+            result.recording = plan.keepsRecording ? speech.heard : nil
+        } else if let speech = followed.speech, result.wasActive {
             let heard = speech.heard
             result.media.timerLateness = speech.lateness
             let said = plan.audio.prefix(Int(plan.duration * Double(RecordingResampler.callSampleRate)))
@@ -76,6 +87,8 @@ struct LiveCallPlacer: CallPlacing {
         var activeMilliseconds = 0.0
         /// The selected pair's smoothed round trip in milliseconds, at each ``sampleInterval`` of the active call.
         var roundTrips: [Double] = []
+        /// When the outage that was asked for began, and how it was made; nil when it was not.
+        var outage: (at: Double, how: CallResult.Recovery.Means)?
     }
 
     /// How often the round trip is looked at.
@@ -83,11 +96,13 @@ struct LiveCallPlacer: CallPlacing {
 
     /// Follows the call to its end and hangs up when its time is over.
     private func follow(
-        _ session: TransportSession, _ plan: CallPlan, _ tell: @escaping @Sendable (CallMoment) -> Void
+        _ session: TransportSession, _ plan: CallPlan, _ site: CallSite,
+        _ tell: @escaping @Sendable (CallMoment) -> Void
     ) async -> Followed {
         var followed = Followed()
         var speech: Task<SpeechPump.Outcome?, Never>?
         var roundTrips: Task<[Double], Never>?
+        var outage: Task<(at: Double, how: CallResult.Recovery.Means)?, Never>?
         var active: ContinuousClock.Instant?
         for await event in session.events {
             switch event {
@@ -103,10 +118,13 @@ struct LiveCallPlacer: CallPlacing {
                     return nil
                 }
                 roundTrips = Task { await Self.sampleRoundTrips(of: session) }
+                if let wanted = plan.outage {
+                    outage = Task { await Self.cause(wanted, in: session, at: site, tell) }
+                }
             case .transportChanged(let kind, let fallback):
                 tell(.transport(kind.rawValue, reason: fallback?.reason.wire))
             case .ended: speech?.cancel()
-            case .recoveringChanged(let isOn): tell(.state(isOn ? "recovering" : TransportState.active.rawValue))
+            case .recoveringChanged(let isOn): tell(.recovering(isOn))
             case .message: break
             }
         }
@@ -114,9 +132,26 @@ struct LiveCallPlacer: CallPlacing {
         if Task.isCancelled { speech?.cancel() }
         if let active { followed.activeMilliseconds = (ContinuousClock.now - active).milliseconds }
         roundTrips?.cancel()
+        outage?.cancel()
+        followed.outage = await outage?.value ?? nil
         followed.speech = await speech?.value ?? nil
         followed.roundTrips = await roundTrips?.value ?? []
         return followed
+    }
+
+    /// Waits and causes the outage; nil when the call is over by then, or not where the outage would meet it.
+    private static func cause(
+        _ outage: OutagePlan, in session: TransportSession, at site: CallSite,
+        _ tell: @escaping @Sendable (CallMoment) -> Void
+    ) async -> (at: Double, how: CallResult.Recovery.Means)? {
+        let active = ContinuousClock.now
+        guard (try? await Task.sleep(for: .seconds(OutagePlan.delay))) != nil,
+            session.snapshot.transport == .webrtc || outage.cause == .lineDead
+        else { return nil }
+        let at = (ContinuousClock.now - active).milliseconds
+        guard let how = site.cause(outage, of: session.snapshot.path?.localAddress?.ip) else { return nil }
+        tell(.outage(outage.cause, how: how))
+        return (at, how)
     }
 
     private static func sampleRoundTrips(of session: TransportSession) async -> [Double] {

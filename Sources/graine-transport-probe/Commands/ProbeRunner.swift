@@ -33,8 +33,8 @@ struct ProbeRunner: Sendable {
         case .explain: output(try ReasonCatalogue.explain(options.target) + "\n")
         case .schema: output(ReportSchema.json.text(indented: true) + "\n")
         case .serve: return try await serve(options)
-        case .check, .call, .connect: return try await placeCalls(options)
-        case .quality, .recover, .nat, .path, .conform:
+        case .check, .call, .connect, .recover: return try await placeCalls(options)
+        case .quality, .nat, .path, .conform:
             throw .usage("\(options.command.rawValue) is not in this build yet")
         }
         return .good
@@ -62,7 +62,7 @@ struct ProbeRunner: Sendable {
         let what = isSelfTest ? "self-test" : "calling \(options.target ?? "an endpoint in this process")" + times
         progress.note(redactor.text(what))
         if let proxyNote { progress.note(proxyNote) }
-        let audio = if let given { given } else { options.command == .connect ? [] : try SpeechSample.load() }
+        let audio = if let given { given } else { try Self.audio(options) }
         let plans = plans(options, audio: audio, key: key, isSelfTest: isSelfTest)
         let events: EventLog? =
             if let ndjson = options.ndjson {
@@ -88,17 +88,23 @@ struct ProbeRunner: Sendable {
         return ExitCode.of(report, failOnWarn: options.failOnWarn)
     }
 
+    private static func audio(_ options: ProbeOptions) throws(ProbeError) -> [Int16] {
+        if options.command == .connect { return [] }
+        guard let outage = OutagePlan(options) else { return try SpeechSample.load() }
+        return SteadyVoice.samples(seconds: options.duration ?? outage.callDuration)
+    }
+
     private func plans(_ options: ProbeOptions, audio: [Int16], key: String?, isSelfTest: Bool) -> [CallPlan] {
         let length = Double(audio.count) / Double(RecordingResampler.callSampleRate)
         // The echo needs its 300 ms and the way back after the last word.
-        let tail = 1.0
+        let tail = options.command == .recover ? 0 : 1.0
         let plan = CallPlan(
             name: "call", target: options.target, preference: options.preference, impairment: options.impairment,
             seed: options.seed ?? UInt64.random(in: .min ... .max), audio: audio,
             duration: options.duration ?? (isSelfTest ? SelfTest.defaultDuration : length + tail), key: key,
             caFile: options.caFile, insecure: options.insecure, family: options.family,
             bind: options.bind.first.flatMap { IPAddress($0) }, stun: options.stun, without: options.without,
-            keepsRecording: options.record != nil)
+            keepsRecording: options.record != nil, outage: OutagePlan(options), recovery: options.recovery)
         if options.command == .connect {
             return (1...options.repeatCount).map { number in
                 var plan = plan

@@ -82,6 +82,14 @@ extension ReasonCatalogue {
             .check, "call_lost", "The active call broke off.", "The network or the server went away.",
             "See the detail; look at the server's log.", "10 s of silence on the media path, or a lost line"),
         entry(
+            .check, "not_caused", "The outage was not caused.",
+            "The call was over, or not on the media path, two seconds after active.",
+            "Give it --duration 3 or more; see why it is on the WebSocket.", "recover --cause"),
+        entry(
+            .check, "gap_long", "The outage was heard for longer than a recovery is meant to take.",
+            "The line could not carry the audio meanwhile, or the outage was noticed late.",
+            "Look at detect_ms and at the line.", "700 ms"),
+        entry(
             .check, "too_short", "The call was too short to tell how it sounds.",
             "No marker was due: the first comes a second after active.", "Let it last 3 s or more (--duration).",
             "1 kHz, 50 ms, at each second"),

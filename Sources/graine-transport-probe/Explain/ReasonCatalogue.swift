@@ -4,6 +4,9 @@ enum ReasonCatalogue {
         case fallback = "fallback reasons (transportFallbackReason)"
         case refusal = "refusals"
         case check = "check codes"
+        case outageCause = "outage causes (recovery.outages[].cause)"
+        case repair = "repairs (recovery.outages[].mechanism)"
+        case outageOutcome = "outage outcomes (recovery.outages[].outcome)"
     }
 
     struct Entry: Equatable, Sendable {
@@ -17,7 +20,7 @@ enum ReasonCatalogue {
         var source: String
     }
 
-    static let all: [Entry] = fallbacks + refusals + checks
+    static let all: [Entry] = fallbacks + refusals + checks + outages
 
     static func entry(_ code: String) -> Entry? { all.first { $0.code == code } }
 

@@ -34,7 +34,7 @@ extension CallResult {
         [
             .init(key: "call", value: callJSON), .init(key: "setup", value: setupJSON),
             .init(key: "media", value: mediaJSON), .init(key: "dtls", value: dtlsJSON),
-            .init(key: "ice", value: iceJSON), .init(key: "recovery", value: .null),
+            .init(key: "ice", value: iceJSON), .init(key: "recovery", value: recoveryJSON),
         ]
     }
 

@@ -138,6 +138,8 @@ struct CallResult: Sendable {
     var media = Media()
     var dtls: DTLS?
     var ice: ICE?
+    /// nil for a call that never was on the media path.
+    var recovery: Recovery?
     var bytesSent: Int?
     var bytesReceived: Int?
     /// What came back; nil when nothing was compared.

@@ -23,15 +23,16 @@ struct HumanReport: Sendable {
 
     private var title: String {
         let target = report.target ?? "an endpoint in this process"
+        let asked = report.calls.first?.recovery?.asked.map { "outage \($0.cause.rawValue) in a call to" } ?? "call to"
         let what =
             report.isSelfTest
             ? "self-test, endpoint in this process"
-            : report.connect == nil ? "call to \(target)" : "setup timing to \(target)"
+            : report.connect != nil ? "setup timing to \(target)" : "\(asked) \(target)"
         return
             "\(HelpText.programName) \(HelpText.version) · \(what) · \(number(report.elapsedMilliseconds / 1_000, 1)) s"
     }
 
-    private struct Row {
+    struct Row {
         var label: String
         var cells: [String]
     }
@@ -66,6 +67,7 @@ struct HumanReport: Sendable {
             row("      longest gap") { $0.media.longestGap.map { number($0) + " ms" } },
             row("      delay") { $0.returned?.levels.delayMilliseconds.map { number($0) + " ms" } },
         ]
+        rows += recoveryRows(row)
         rows.append(row("ended early") { Self.ending(of: $0) })
         rows.append(row("verdict") { verdict(of: $0) })
         if !verbose { rows.removeAll { row in row.label != "" && row.cells.allSatisfy { $0 == Self.dash } } }
@@ -132,7 +134,7 @@ struct HumanReport: Sendable {
         useColor ? "\u{1B}[\(good ? 32 : 33)m\(text)\u{1B}[0m" : text
     }
 
-    private func milliseconds(_ value: Double?) -> String? { value.map { number($0, $0 < 10 ? 1 : 0) + " ms" } }
+    func milliseconds(_ value: Double?) -> String? { value.map { number($0, $0 < 10 ? 1 : 0) + " ms" } }
 
-    private func number(_ value: Double, _ digits: Int = 0) -> String { String(format: "%.\(digits)f", value) }
+    func number(_ value: Double, _ digits: Int = 0) -> String { String(format: "%.\(digits)f", value) }
 }

@@ -20,7 +20,7 @@ struct ReportBuilder: Sendable {
                 // The carriage is the expectation's business: three of the four are made to fall back.
                 checks += judge.checks(of: call).filter { !$0.id.hasSuffix(".carriage") && !$0.id.hasSuffix(".line") }
             } else {
-                checks += judge.checks(of: call)
+                checks += options.command == .recover ? judge.recoveryChecks(call) : judge.checks(of: call)
             }
         }
         if outcome.abort != nil {
@@ -69,6 +69,8 @@ struct ReportBuilder: Sendable {
             "duration_s": .measured(options.duration), "timeout_s": .measured(options.timeout),
             "impair": .optional(options.impairmentText), "seed": options.seed.map { .string(String($0)) } ?? .null,
             "without": .array(HandshakeStep.allCases.filter(options.without.contains).map { .string($0.rawValue) }),
+            "cause": .optional(options.cause?.rawValue), "for_s": .measured(OutagePlan(options)?.seconds),
+            "recovery": .string(options.recovery.rawValue),
             "audio": .optional(options.audio.map { URL(fileURLWithPath: $0).lastPathComponent }),
             "thresholds": [
                 "rtt": .measured(options.thresholds.rttMilliseconds),

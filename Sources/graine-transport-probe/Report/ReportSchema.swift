@@ -75,12 +75,7 @@ enum ReportSchema {
                     "first_response_ms": numberOrNull, "nominated_ms": numberOrNull,
                 ])),
             "connect": connect,
-            "recovery": orNull(
-                object([
-                    "cause": string, "detect_ms": numberOrNull, "repair_ms": numberOrNull, "gap_ms": numberOrNull,
-                    "frames_lost": countOrNull, "mechanism": stringOrNull,
-                    "outcome": words(["recovered", "continued", "failed"]),
-                ])),
+            "recovery": recovery,
         ]
     }
 
@@ -114,28 +109,28 @@ enum ReportSchema {
 
     // MARK: Building blocks
 
-    private static let string: JSONValue = ["type": "string"]
-    private static let stringOrNull: JSONValue = ["type": ["string", "null"]]
-    private static let number: JSONValue = ["type": "number", "minimum": .integer(0)]
-    private static let numberOrNull: JSONValue = ["type": ["number", "null"], "minimum": .integer(0)]
-    private static let count: JSONValue = ["type": "integer", "minimum": .integer(0)]
-    private static let countOrNull: JSONValue = ["type": ["integer", "null"], "minimum": .integer(0)]
-    private static let integerOrNull: JSONValue = ["type": ["integer", "null"]]
-    private static let objectOrNull: JSONValue = ["type": ["object", "null"]]
+    static let string: JSONValue = ["type": "string"]
+    static let stringOrNull: JSONValue = ["type": ["string", "null"]]
+    static let number: JSONValue = ["type": "number", "minimum": .integer(0)]
+    static let numberOrNull: JSONValue = ["type": ["number", "null"], "minimum": .integer(0)]
+    static let count: JSONValue = ["type": "integer", "minimum": .integer(0)]
+    static let countOrNull: JSONValue = ["type": ["integer", "null"], "minimum": .integer(0)]
+    static let integerOrNull: JSONValue = ["type": ["integer", "null"]]
+    static let objectOrNull: JSONValue = ["type": ["object", "null"]]
 
-    private static func words(_ words: [String]) -> JSONValue { ["enum": .array(words.map(JSONValue.string))] }
+    static func words(_ words: [String]) -> JSONValue { ["enum": .array(words.map(JSONValue.string))] }
 
-    private static func wordsOrNull(_ words: [String]) -> JSONValue {
+    static func wordsOrNull(_ words: [String]) -> JSONValue {
         ["enum": .array(words.map(JSONValue.string) + [.null])]
     }
 
-    private static func list(_ item: JSONValue) -> JSONValue { ["type": "array", "items": item] }
+    static func list(_ item: JSONValue) -> JSONValue { ["type": "array", "items": item] }
 
-    private static func reference(_ name: String) -> JSONValue { ["$ref": .string("#/$defs/" + name)] }
+    static func reference(_ name: String) -> JSONValue { ["$ref": .string("#/$defs/" + name)] }
 
-    private static func orNull(_ schema: JSONValue) -> JSONValue { ["anyOf": .array([schema, ["type": "null"]])] }
+    static func orNull(_ schema: JSONValue) -> JSONValue { ["anyOf": .array([schema, ["type": "null"]])] }
 
-    private static func object(_ properties: JSONValue, required: [String]? = nil) -> JSONValue {
+    static func object(_ properties: JSONValue, required: [String]? = nil) -> JSONValue {
         guard case .object(let members) = properties else { return ["type": "object"] }
         return [
             "type": "object", "properties": properties,
@@ -144,7 +139,7 @@ enum ReportSchema {
     }
 
     /// An object whose unknown values are explained.
-    private static func section(_ properties: JSONValue) -> JSONValue {
+    static func section(_ properties: JSONValue) -> JSONValue {
         guard case .object(let members) = properties else { return ["type": "object"] }
         let reasons: JSONValue = ["type": "object", "additionalProperties": string]
         return object(.object(members + [.init(key: "unknown_because", value: reasons)]))
