@@ -29,9 +29,9 @@ final class OwnNetwork: Sendable {
     /// The URL to dial, over a wire that carries no media, and the certificate to trust.
     let url: String
     let caFile: String
-    /// What keeps the endpoint alive: it ends with this.
-    private let input: Pipe
-    private let endpoint: Mutex<Process>
+    private let endpoint: Subprocess
+    /// What keeps the endpoint alive: it ends when this is closed, however this process ends.
+    private let input: Mutex<FileHandle?>
 
     /// Whether this process is inside a namespace of its own.
     static func isEntered(_ environment: [String: String] = ProcessInfo.processInfo.environment) -> Bool {
@@ -46,7 +46,8 @@ final class OwnNetwork: Sendable {
             options.command == .recover, options.cause == .interface, options.target == nil, options.information == nil,
             options.impairment.isClear, options.bind.isEmpty, options.family != .v6,
             let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"),
-            tool("ip") != nil, let unshare = tool("unshare"), (try? run(unshare, ["--net", "--", "true"])) != nil
+            tool("ip") != nil, let unshare = tool("unshare"),
+            (try? Subprocess.run([unshare, "--net", "--", "true"])) != nil
         else { return }
         setenv(marker, "1", 1)
         var words = ([unshare, "--net", "--", own] + arguments).map { strdup($0) }
@@ -60,44 +61,44 @@ final class OwnNetwork: Sendable {
     ///
     /// - Throws: `resource` when one of them cannot be had.
     init() throws(ProbeError) {
-        let process = Process()
-        let output = Pipe()
-        input = Pipe()
-        do {
-            guard let ip = Self.tool("ip"), let unshare = Self.tool("unshare"), let sh = Self.tool("sh") else {
-                throw ProbeError.resource("ip, unshare or sh is missing")
-            }
-            let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-            process.executableURL = URL(fileURLWithPath: unshare)
-            process.arguments = ["--net", "--", sh, "-c", Self.script, own]
-            (process.standardInput, process.standardOutput) = (input, output)
-            try process.run()
-            _ = try Self.line(from: output, startingWith: "here")
-            _ = try Self.run(ip, ["link", "set", "lo", "up"])
-            for (index, net) in Self.nets.enumerated() {
-                let here = "here-\(index + 1)"
-                _ = try Self.run(
-                    ip,
-                    [
-                        "link", "add", here, "type", "veth", "peer", "name", "there-\(index + 1)", "netns",
-                        String(process.processIdentifier),
-                    ])
-                _ = try Self.run(ip, ["addr", "add", "\(net).2/24", "dev", here])
-                _ = try Self.run(ip, ["link", "set", here, "up"])
-            }
-            // The line's wire carries no media.
-            _ = try Self.run(ip, ["rule", "add", "ipproto", "udp", "to", "\(Self.nets[0]).0/24", "prohibit"])
-            try input.fileHandleForWriting.write(contentsOf: Data("go\n".utf8))
-            let words = try Self.line(from: output, startingWith: "READY").split(separator: " ")
-            guard let line = words.first(where: { $0.hasPrefix("line=") }),
-                let ca = words.first(where: { $0.hasPrefix("ca=") })
-            else { throw ProbeError.resource("the endpoint is not ready") }
-            (url, caFile) = (String(line.dropFirst(5)), String(ca.dropFirst(3)))
-        } catch {
-            try? input.fileHandleForWriting.close()
-            throw .resource("the network for --cause interface: \((error as? ProbeError)?.message ?? "\(error)")")
+        guard let ip = Self.tool("ip"), let unshare = Self.tool("unshare"), let sh = Self.tool("sh"),
+            let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        else { throw .resource("--cause interface needs ip, unshare and sh") }
+        let (input, output) = (Pipe(), Pipe())
+        // Its own end of the pipe must not keep it alive.
+        for pipe in [input.fileHandleForWriting, output.fileHandleForReading] {
+            _ = fcntl(pipe.fileDescriptor, F_SETFD, FD_CLOEXEC)
         }
-        endpoint = Mutex(process)
+        endpoint = try Subprocess(
+            [unshare, "--net", "--", sh, "-c", Self.script, own], input: input.fileHandleForReading.fileDescriptor,
+            output: output.fileHandleForWriting.fileDescriptor)
+        try? output.fileHandleForWriting.close()
+        try? input.fileHandleForReading.close()
+        self.input = Mutex(input.fileHandleForWriting)
+        _ = try Self.line(from: output, startingWith: "here")
+        try Subprocess.run([ip, "link", "set", "lo", "up"])
+        for (index, net) in Self.nets.enumerated() {
+            let here = "here-\(index + 1)"
+            try Subprocess.run(
+                [
+                    ip, "link", "add", here, "type", "veth", "peer", "name", "there-\(index + 1)", "netns",
+                    String(endpoint.id),
+                ])
+            try Subprocess.run([ip, "addr", "add", "\(net).2/24", "dev", here])
+            try Subprocess.run([ip, "link", "set", here, "up"])
+        }
+        // The line's wire carries no media.
+        try Subprocess.run([ip, "rule", "add", "ipproto", "udp", "to", "\(Self.nets[0]).0/24", "prohibit"])
+        do {
+            try input.fileHandleForWriting.write(contentsOf: Data("go\n".utf8))
+        } catch {
+            throw .resource("the endpoint of --cause interface is gone")
+        }
+        let words = try Self.line(from: output, startingWith: "READY").split(separator: " ")
+        guard let line = words.first(where: { $0.hasPrefix("line=") }),
+            let ca = words.first(where: { $0.hasPrefix("ca=") })
+        else { throw .resource("the endpoint of --cause interface is not ready") }
+        (url, caFile) = (String(line.dropFirst(5)), String(ca.dropFirst(3)))
     }
 
     /// Takes the wire down whose address is `address`; false when there is none.
@@ -106,12 +107,12 @@ final class OwnNetwork: Sendable {
         else {
             return false
         }
-        return (try? Self.run(ip, ["link", "set", "here-\(index + 1)", "down"])) != nil
+        return (try? Subprocess.run([ip, "link", "set", "here-\(index + 1)", "down"])) != nil
     }
 
     func close() {
-        try? input.fileHandleForWriting.close()
-        endpoint.withLock { $0.waitUntilExit() }
+        try? input.withLock { try $0?.close() }
+        endpoint.wait()
     }
 
     private static func tool(_ name: String) -> String? {
@@ -119,24 +120,12 @@ final class OwnNetwork: Sendable {
             .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    private static func run(_ tool: String, _ arguments: [String]) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: tool)
-        process.arguments = arguments
-        let errors = Pipe()
-        (process.standardOutput, process.standardError) = (FileHandle.nullDevice, errors)
-        try process.run()
-        let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw ProbeError.resource("\(tool): \(text)") }
-    }
-
     /// The next line of `output` that starts with `word`.
-    private static func line(from output: Pipe, startingWith word: String) throws -> String {
+    private static func line(from output: Pipe, startingWith word: String) throws(ProbeError) -> String {
         var text = ""
         while true {
             let data = output.fileHandleForReading.availableData
-            guard !data.isEmpty else { throw ProbeError.resource("its endpoint ended") }
+            guard !data.isEmpty else { throw .resource("the endpoint of --cause interface ended") }
             text += String(decoding: data, as: UTF8.self)
             let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
             if let line = lines.first(where: { $0.hasPrefix(word) }) { return String(line) }
