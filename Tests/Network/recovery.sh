@@ -52,7 +52,7 @@ table inet recovery {
         type filter hook output priority 0
         oifname "to-client-line" meta l4proto udp drop
         meta l4proto udp jump udp_verdict
-        meta l4proto tcp jump tcp_verdict
+        tcp flags & rst == 0 jump tcp_verdict
     }
 }
 RULES
@@ -90,12 +90,14 @@ clock() {
     now=$((10#${up/./} * 10))
 }
 
-# speak NAME SECONDS ARGUMENTS…: a call with that voice, in its third second when this returns.
+# speak NAME SECONDS ARGUMENTS…: a call with that voice, in its third second when this returns. What an outage loses on the path is
+# no fault of it.
 speak() {
     current=$1
     udp ""
     tcp ""
-    place client "$1" --audio "$work/voice.wav" --duration "$2" --ndjson "$work/$1.events" "${@:3}"
+    place client "$1" --audio "$work/voice.wav" --duration "$2" --threshold loss=100 \
+        --ndjson "$work/$1.events" "${@:3}"
     until_media server "${carrier:-udp}" || fail "$1: no media; $(cat "$work/$1.out")"
     clock
     caused=$now
@@ -167,7 +169,7 @@ rebound() {
     over
     unwatch
     ip -n client link set to-server-2 up
-    if seen=$(python3 -B Tests/Network/gap.py "$work/$1.wire" $((caused / 1000)).$(printf %03d $((caused % 1000))) "$2"); then
+    if seen=$(python3 -B Tests/Network/gap.py "$work/$1.wire" "$((caused / 1000)).$(printf %03d $((caused % 1000)))" "$2"); then
         took=$seen
     else
         fail "$1: $seen"
