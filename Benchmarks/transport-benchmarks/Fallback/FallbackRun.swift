@@ -1,4 +1,5 @@
 internal import Transport
+internal import TransportTestKit
 
 /// `transport-benchmarks fallback`: how soon a call is heard where UDP does not work, and for what reason it says.
 enum FallbackRun {
