@@ -3,6 +3,8 @@ enum Command: String, CaseIterable {
     case echo
     case setup
     case handshakes
+    case fallback
+    case recovery
     case soak
     case allocations
 
@@ -12,6 +14,8 @@ enum Command: String, CaseIterable {
         case .echo: "CPU a packet of an endpoint that relays, beside the same program in C"
         case .setup: "from the hello to the agent's first frame: `virtual` or `sockets`"
         case .handshakes: "handshakes in a row, which must all complete and leave nothing behind"
+        case .fallback: "time to audio, and the reason, of calls whose UDP dies on the way: `virtual` or `sockets`"
+        case .recovery: "detection, repair and gap of outages in active calls: `virtual` or `sockets`"
         case .soak: "what calls in a row leave behind; exits with 1 when something is"
         case .allocations: "what a packet allocates; exits with 1 when it is more than it may be"
         }
@@ -23,6 +27,8 @@ enum Command: String, CaseIterable {
         case .echo: EchoRun.usage
         case .setup: SetupOptions.usage
         case .handshakes: HandshakeRun.usage
+        case .fallback: FallbackRun.usage
+        case .recovery: OutageRun.usage
         case .soak: SoakRun.usage
         case .allocations: "transport-benchmarks allocations"
         }
@@ -46,6 +52,8 @@ enum Command: String, CaseIterable {
         case .echo: EchoRun.run(arguments)
         case .setup: await SetupRun.run(arguments)
         case .handshakes: HandshakeRun.run(arguments)
+        case .fallback: await FallbackRun.run(arguments)
+        case .recovery: await OutageRun.run(arguments)
         case .soak: await SoakRun.run(arguments)
         case .allocations: AllocationCheck.run()
         }

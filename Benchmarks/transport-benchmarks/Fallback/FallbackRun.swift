@@ -8,6 +8,9 @@ enum FallbackRun {
     private static let roundTrip = 100
     private static let patience = Duration.seconds(30)
 
+    /// Its arguments.
+    static let usage = TrialOptions.usage("fallback", virtualCalls: virtualCalls, socketCalls: socketCalls)
+
     /// Runs it and returns the exit code: 0 when every call was made and heard.
     static func run(_ arguments: [String]) async -> Int32 {
         let options: TrialOptions
@@ -15,7 +18,6 @@ enum FallbackRun {
             options = try TrialOptions(
                 arguments, command: "fallback", virtualCalls: virtualCalls, socketCalls: socketCalls)
         } catch {
-            let usage = TrialOptions.usage("fallback", virtualCalls: virtualCalls, socketCalls: socketCalls)
             say("error: \(error.text)\n\(usage)", toErrors: true)
             return 64
         }

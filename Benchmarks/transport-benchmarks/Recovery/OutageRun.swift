@@ -3,6 +3,9 @@ enum OutageRun {
     private static let virtualCalls = 200
     private static let socketCalls = 10
 
+    /// Its arguments.
+    static let usage = TrialOptions.usage("recovery", virtualCalls: virtualCalls, socketCalls: socketCalls)
+
     /// Runs it and returns the exit code: 0 when every call was made and ended as its outage has it.
     static func run(_ arguments: [String]) async -> Int32 {
         let options: TrialOptions
@@ -10,7 +13,6 @@ enum OutageRun {
             options = try TrialOptions(
                 arguments, command: "recovery", virtualCalls: virtualCalls, socketCalls: socketCalls)
         } catch {
-            let usage = TrialOptions.usage("recovery", virtualCalls: virtualCalls, socketCalls: socketCalls)
             say("error: \(error.text)\n\(usage)", toErrors: true)
             return 64
         }

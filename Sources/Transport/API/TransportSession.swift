@@ -135,6 +135,15 @@ public final class TransportSession: Sendable {
         driver?.send(message: message)
     }
 
+    /// Tells the call that the network may have changed: addresses are read again, and an active call's media path is looked
+    /// at as if it were broken. Costs a few checks and two seconds of audio on both carriages; from any thread, at any time.
+    public func networkMayHaveChanged() {
+        let driver: ClientDriver? = life.withLock { life in
+            if case .running(let driver) = life { driver } else { nil }
+        }
+        driver?.networkHint()
+    }
+
     /// The call as it stands; at most 100 ms old while it is active.
     public var snapshot: TransportSnapshot { shared.snapshot }
 
