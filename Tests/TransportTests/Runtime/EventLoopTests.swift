@@ -174,7 +174,7 @@ struct EventLoopStallTests {
                 var byte: UInt8 = 0
                 _ = read(reader, &byte, 1)
                 order.add("socket")
-                // Due already, and not in this wake-up.
+                // Due before the others, whose wake-up it does not join.
                 loop.schedule(at: .zero) { order.add("next") }
             }
             var byte: UInt8 = 1
@@ -182,7 +182,7 @@ struct EventLoopStallTests {
             // The handler holds the loop for so long.
             clock.advance(length)
         }
-        let expected = isStall ? ["socket", "early", "late", "next"] : ["early", "late", "socket", "next"]
+        let expected = isStall ? ["socket", "next", "early", "late"] : ["early", "late", "socket", "next"]
         #expect(await order.next(4) == expected)
         let stall = await loop.run { (loop.stallCount, loop.lastStall) }
         #expect(stall.0 == (isStall ? 1 : 0))
