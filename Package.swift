@@ -135,6 +135,12 @@ let package = Package(
             ],
             resources: [.copy("Vectors")], swiftSettings: strict),
         .testTarget(
+            name: "RecorderTests",
+            dependencies: [
+                "Transport", "TransportRuntime", "TransportMedia", "TransportLine", "ICELite", "TransportTestKit",
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "TransportTestKitTests",
             dependencies: ["TransportTestKit", "Transport", "TransportRuntime", "ICELite"],
             swiftSettings: strict),

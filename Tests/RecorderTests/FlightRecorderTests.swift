@@ -125,21 +125,36 @@ import TransportTestKit
         #expect(noticed > 2_000)
     }
 
-    @Test("A window of another length is noticed by what the replay decides")
-    func alteredWindow() throws {
+    /// A recording with one length of time for another, wherever it is.
+    private func replacing(_ length: Nanoseconds, with other: Nanoseconds) -> [UInt8] {
         var writer = RecordWriter(epoch: .zero)
-        writer.nanoseconds(.seconds(10))
-        let tenSeconds = writer.bytes
+        writer.nanoseconds(length)
+        let old = writer.bytes
         writer.clear()
-        writer.nanoseconds(.seconds(9))
+        writer.nanoseconds(other)
         var recording = outage()
-        let place = try #require(
-            recording.indices.first { recording[$0...].starts(with: tenSeconds) })
-        recording.replaceSubrange(place..<(place + tenSeconds.count), with: writer.bytes)
-        let replay = try FlightReplay(sealed(recording))
+        for place in recording.indices where recording[place...].starts(with: old) {
+            recording.replaceSubrange(place..<(place + old.count), with: writer.bytes)
+        }
+        return sealed(recording)
+    }
+
+    @Test("A machine with another window decides otherwise, and the replay says where")
+    func alteredWindow() throws {
+        let replay = try FlightReplay(replacing(.seconds(10), with: .seconds(9)))
         let divergence = try #require(replay.divergences.first)
         #expect(divergence.effects.contains("the window is over") || divergence.recorded == ["the window is over"])
         #expect(replay.timeline.contains("went another way than the call"))
+    }
+
+    @Test("A machine with another threshold is noticed: a longer one decides later, a shorter one would have sooner")
+    func alteredThreshold() throws {
+        let longer = try FlightReplay(replacing(.milliseconds(100), with: .milliseconds(120)))
+        let divergence = try #require(longer.divergences.first)
+        #expect(divergence.effects.isEmpty && divergence.recorded?.first == "outage")
+        let shorter = try FlightReplay(replacing(.milliseconds(100), with: .milliseconds(85)))
+        #expect(shorter.largestLateness == .milliseconds(50))
+        #expect(shorter.timeline.contains("50 ms after its time"))
     }
 
     @Test("No text of the application's or the peer's is in a recording")
