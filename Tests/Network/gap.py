@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Judges by what watch.py saw at the client how long a call was silent: gap.py FILE CAUSED-AT LIMIT-MS
+"""Judges by what watch.py saw at the client how long a call was silent: gap.py FILE CAUSED-AT LIMIT-MS [rtp]
 
-The longest time without a media packet of the server's, over UDP or in a segment of the line's, from a second before CAUSED-AT
+The longest time without a media packet of the server's, over UDP or (not with "rtp") in a segment of the line's, from a second before CAUSED-AT
 (seconds of the monotonic clock) to the last of them. Prints it, or what is wrong, in one line. Exit codes: 0 within LIMIT-MS, 1 not.
 """
 import sys
@@ -11,9 +11,9 @@ from watch import read
 BEFORE = 1.0
 
 
-def judge(packets, caused_at, limit):
+def judge(packets, caused_at, limit, kinds=("rtp", "tcp")):
     """A line of what was found, and a list of what is wrong. The limit in seconds."""
-    times = [p.at for p in packets if p.way == "in" and p.kind in ("rtp", "tcp") and p.at >= caused_at - BEFORE]
+    times = [p.at for p in packets if p.way == "in" and p.kind in kinds and p.at >= caused_at - BEFORE]
     if len(times) < 2 or times[-1] <= caused_at:
         return "", [f"{len(times)} packets from a second before the outage on, and none behind it"]
     longest = max(b - a for a, b in zip(times, times[1:]))
@@ -23,9 +23,9 @@ def judge(packets, caused_at, limit):
     return f"longest gap on the client's wire {longest * 1000:.0f} ms", wrong
 
 
-def main(file, caused_at, limit):
+def main(file, caused_at, limit, *kinds):
     with open(file, encoding="ascii") as lines:
-        found, wrong = judge(read(lines), float(caused_at), float(limit) / 1000)
+        found, wrong = judge(read(lines), float(caused_at), float(limit) / 1000, kinds or ("rtp", "tcp"))
     print("; ".join(wrong or [found]))
     return 1 if wrong else 0
 
