@@ -48,6 +48,8 @@ struct RandomPath {
             }
             if now >= tickAt { tickAt = now + .milliseconds(10) }
             tell(.timeout)
+            // What ended may let something be due at once, but not for ever.
+            if recovery.nextDeadline <= now { tell(.timeout) }
             if recovery.nextDeadline <= now { spins += 1 }
         }
     }

@@ -33,6 +33,8 @@ package struct FlightReplay: Sendable {
     private var client = MachineReplay<ClientPolicy>()
     private var server = MachineReplay<ServerPolicy>()
     private var recovery = MachineReplay<PathRecovery>()
+    /// When it was told something last.
+    private var recoveryAt = Instant.zero
 
     /// Steps at which the replay went another way.
     package var divergences: [Step] { steps.filter(\.isDivergent) }
@@ -46,15 +48,16 @@ package struct FlightReplay: Sendable {
 
     private mutating func replay(_ entry: FlightEntry) throws(RecordError) -> Step {
         switch (entry.kind, entry.machine) {
-        case (.state, .clientPolicy): return try client.restore(entry)
-        case (.state, .serverPolicy): return try server.restore(entry)
-        case (.state, .recovery): return try recovery.restore(entry)
+        case (.state, .clientPolicy): return try client.restore(entry, isGapped: dropped > 0)
+        case (.state, .serverPolicy): return try server.restore(entry, isGapped: dropped > 0)
+        case (.state, .recovery): return try recovery.restore(entry, isGapped: dropped > 0)
         case (.input, .clientPolicy): return try client.replay(entry)
         case (.input, .serverPolicy): return try server.replay(entry)
         case (.input, .recovery):
-            if let deadline = recovery.machine?.nextDeadline, deadline < entry.at {
-                largestLateness = max(largestLateness, entry.at - deadline)
+            if let deadline = recovery.machine?.nextDeadline {
+                largestLateness = max(largestLateness, entry.at - max(deadline, recoveryAt))
             }
+            recoveryAt = entry.at
             return try recovery.replay(entry)
         case (.quiet, .recovery): return try learn(entry)
         case (.outage, .recovery): return try outage(entry)
@@ -96,13 +99,15 @@ where Machine.Input: Described, Machine.Effect: Described {
     var machine: Machine?
 
     /// The machine's state: it begins here, or it is where the call was.
-    mutating func restore(_ entry: FlightEntry) throws(RecordError) -> FlightReplay.Step {
+    ///
+    /// - Parameter isGapped: entries are missing: it goes on from here.
+    mutating func restore(_ entry: FlightEntry, isGapped: Bool) throws(RecordError) -> FlightReplay.Step {
         var reader = RecordReader(entry.body)
         let recorded = try Machine(recorded: &reader)
         guard reader.isAtEnd else { throw .malformed }
         var step = FlightReplay.Step(at: entry.at, machine: Machine.machine, what: "is \(recorded.words)")
-        if let machine, machine.words != recorded.words { step.doubt = "replayed: \(machine.words)" }
-        if machine == nil { machine = recorded }
+        if let machine, !isGapped, machine.words != recorded.words { step.doubt = "replayed: \(machine.words)" }
+        if machine == nil || isGapped { machine = recorded }
         return step
     }
 

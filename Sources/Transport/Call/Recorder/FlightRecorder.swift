@@ -88,6 +88,10 @@ package final class FlightRecorder: Sendable {
         mutating func write(
             _ kind: FlightEntry.Kind, _ machine: FlightMachine, now: Instant, _ body: (inout RecordWriter) -> Void
         ) {
+            guard known & (1 << machine.rawValue) != 0 else {
+                dropped += 1
+                return
+            }
             scratch.clear()
             body(&scratch)
             append(kind, machine, now: now)

@@ -64,20 +64,25 @@ extension PathRecovery: RecordedMachine {
         guard let recorder else { return apply(input, now: now) }
         let before = effects.count
         let isNews = changesSomething(input, now: now)
-        if isNews {
-            recorder.prepare(self, now: now)
-            if quiet.count > 0 {
-                recorder.note(quiet, liveness, now: now)
-                quiet = QuietPackets()
-            }
-        }
+        if isNews || input == .timeout { recorder.prepare(self, now: now) }
+        if isNews { noteQuiet(on: recorder, now: now) }
         apply(input, now: now)
-        if input == .heard, !isNews, !isStopped { quiet.add(at: now) }
-        guard isNews || effects.count > before else { return }
+        guard isNews || effects.count > before else {
+            if input == .heard, !isStopped { quiet.add(at: now) }
+            return
+        }
+        // Nothing of what was due was foreseen: the packets before it are still to be written.
+        if !isNews { noteQuiet(on: recorder, now: now) }
         recorder.note(input, of: Self.self, effects: effects[before...], now: now)
         if effects[before...].contains(.finished), let outage = figures.outages.last {
             recorder.note(outage, now: now)
         }
+    }
+
+    private mutating func noteQuiet(on recorder: FlightRecorder, now: Instant) {
+        guard quiet.count > 0 else { return }
+        recorder.note(quiet, liveness, now: now)
+        quiet = QuietPackets()
     }
 
     /// Whether `input` changes more than what is learnt of the path: something is due, or it is of an outage.

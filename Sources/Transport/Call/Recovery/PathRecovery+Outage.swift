@@ -18,12 +18,11 @@ extension PathRecovery {
             if !isPeerBridgeOn, isRepaired { deadline = min(deadline, steadySince + Self.steadyFor) }
         }
         if let bridgeEnd { deadline = min(deadline, bridgeEnd) }
-        if isRepaired {
-            if isPeerBridgeOn, let answeredAt = current.answeredAt {
-                deadline = min(deadline, answeredAt + Self.answerHolds)
-            }
-        } else if !current.isWindowOver {
-            deadline = min(deadline, windowEnd(of: current))
+        if isController, isPeerBridgeOn, let answeredAt = current.answeredAt {
+            deadline = min(deadline, answeredAt + Self.answerHolds)
+        }
+        if !isRepaired {
+            if !current.isWindowOver { deadline = min(deadline, windowEnd(of: current)) }
             if !isRecovering { deadline = min(deadline, current.brokenAt + Self.announceAfter) }
             if !current.hasFreshSockets, isController { deadline = min(deadline, freshSocketsAt(current)) }
         }
