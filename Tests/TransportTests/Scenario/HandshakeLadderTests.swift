@@ -23,12 +23,12 @@ import TransportTestKit
     }
 
     private func path(_ host: ClientHost) throws -> MediaPathSnapshot {
-        let path = host.call.snapshot(startedAt: .zero).path
+        let path = host.call.snapshot(startedAt: .zero, now: .zero).path
         return try #require(path)
     }
 
     private func path(_ host: ServerHost) throws -> MediaPathSnapshot {
-        let path = host.call.snapshot(startedAt: .zero).path
+        let path = host.call.snapshot(startedAt: .zero, now: .zero).path
         return try #require(path)
     }
 
