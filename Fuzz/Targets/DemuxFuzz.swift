@@ -50,7 +50,7 @@ struct DemuxFuzz: ~Copyable {
         guard let offer = try? RemoteMedia(offer: SessionDescription.makeOffer(local)),
             let description = try? RemotePathDescription(offer),
             let path = try? MediaPath(
-                lite: ours, remote: description, certificate: certificate, localSSRC: 9, limits: TransportLimits(),
+                lite: ours, remote: description, certificate: certificate, localSSRC: 9,
                 randomness: .seeded(1), now: now),
             let sender = try? SRTPSession(keys: Self.keys(profile, swapped: true), localSSRC: Self.peerSSRC),
             var receiver = try? SRTPSession(keys: Self.keys(profile, swapped: false), localSSRC: 9)

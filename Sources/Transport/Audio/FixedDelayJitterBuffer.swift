@@ -130,7 +130,7 @@ package struct FixedDelayJitterBuffer: JitterBuffer, ~Copyable {
         }
         let delta = Int64(Int32(bitPattern: stamp.timestamp &- newest.raw))
         #if MUTANTS
-            if Mutant.current == .timestampUnsigned, stamp.timestamp < newest.raw { return nil }
+        if Mutant.current == .timestampUnsigned, stamp.timestamp < newest.raw { return nil }
         #endif
         let behind = stamp.sequence.distance(from: SequenceNumber(UInt16(truncatingIfNeeded: newestSequence)))
         let elapsed = max(0, now - newest.arrival) * 48 / 1_000_000

@@ -56,7 +56,7 @@ struct PacketSlots: ~Copyable {
         var index = count - 1
         while index >= 0, slots[index].timestamp > timestamp { index -= 1 }
         #if MUTANTS
-            if Mutant.current == .duplicateByCarriage { return false }
+        if Mutant.current == .duplicateByCarriage { return false }
         #endif
         return index >= 0 && slots[index].timestamp == timestamp
     }

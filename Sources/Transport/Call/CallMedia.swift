@@ -101,9 +101,9 @@ package struct CallMedia: ~Copyable {
     package mutating func handleTimeout(now: Instant) {
         guard now >= nextPullAt else { return }
         #if MUTANTS
-            if Mutant.current == .deadlineInThePastAfterAJump, now - nextPullAt > Self.catchUpLimit {
-                return nextPullAt = nextPullAt + Self.pullInterval
-            }
+        if Mutant.current == .deadlineInThePastAfterAJump, now - nextPullAt > Self.catchUpLimit {
+            return nextPullAt = nextPullAt + Self.pullInterval
+        }
         #endif
         if now - nextPullAt > Self.catchUpLimit { nextPullAt = now }
         let block = UnsafeMutableBufferPointer(rebasing: samples[..<Self.pullSamples])

@@ -204,10 +204,10 @@ struct Carriages: ~Copyable {
         }
         if inForce == nil, kind == .websocket, isClient {
             #if MUTANTS
-                if Mutant.current == .parkedUnbounded {
-                    parked.append((packet.withUnsafeBytes { Array($0) }, now))
-                    return false
-                }
+            if Mutant.current == .parkedUnbounded {
+                parked.append((packet.withUnsafeBytes { Array($0) }, now))
+                return false
+            }
             #endif
             guard parked.count < limits.parkedLinePackets else {
                 parkedOverflow += 1

@@ -75,7 +75,7 @@ extension ClientCall {
         guard let certificate else { return }
         let credentials = ICECredentials.random(using: &randomness)
         var path = MediaPath(
-            controlling: credentials, certificate: certificate, localSSRC: ssrc.rawValue, limits: limits,
+            controlling: credentials, certificate: certificate, localSSRC: ssrc.rawValue,
             options: configuration.handshake, randomness: randomness.split("ice"))
         offeredHello = path.offerHello(now: now)
         localMedia = LocalMedia(

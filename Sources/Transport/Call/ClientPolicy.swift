@@ -172,9 +172,9 @@ package struct ClientPolicy: Sendable {
     mutating func applyAcknowledged(epoch: Int, heard: Bool, now: Instant) {
         guard epoch == self.epoch, let transport else { return }
         #if MUTANTS
-            if Mutant.current == .recoveryFailedOverAnEarlierReason, let fallback, fallback.reason != .recoveryFailed {
-                changeCarriage(.recoveryFailed, "", now)
-            }
+        if Mutant.current == .recoveryFailedOverAnEarlierReason, let fallback, fallback.reason != .recoveryFailed {
+            changeCarriage(.recoveryFailed, "", now)
+        }
         #endif
         updateSelection(on: transport, now: now) {
             $0.acknowledged = true
@@ -196,8 +196,8 @@ package struct ClientPolicy: Sendable {
     mutating func applyHangUp(now: Instant) {
         if case .ended = state { return }
         #if MUTANTS
-            let before = state
-            defer { if Mutant.current == .budgetTimerOutlivesTheHangUp { state = before } }
+        let before = state
+        defer { if Mutant.current == .budgetTimerOutlivesTheHangUp { state = before } }
         #endif
         end(.ended(.local), bye: .client)
     }
@@ -278,155 +278,17 @@ package struct ClientPolicy: Sendable {
 
     // MARK: - Private
 
-    private var isActive: Bool { if case .active = state { true } else { false } }
+    var isActive: Bool { if case .active = state { true } else { false } }
 
     /// How a call that fails now has ended: one that never became active has failed as a whole.
-    private func failure(_ message: String) -> CallOutcome {
+    func failure(_ message: String) -> CallOutcome {
         isActive ? .ended(.failed(message: message)) : .failed(message: message)
-    }
-
-    private var negotiationDeadline: Instant {
-        guard let helloAt else { return startedAt + limits.connectingBudget.nanoseconds }
-        let deadline = FallbackDetector.deadline(evidence, helloAt: helloAt, limits: limits)
-        // A patience that ran out while the line was silent is judged again when the line is heard, or at the budget.
-        return deadline > judgedAt ? deadline : helloAt + limits.mediaPathBudget.nanoseconds
     }
 
     /// When `judge` last found no verdict.
     var judgedAt = Instant.zero
 
-    /// Chooses the carriage as soon as the evidence allows it.
-    private mutating func judge(now: Instant) {
-        #if MUTANTS
-            if Mutant.current == .lateSuccessFlipsTheChoice, transport == .websocket, evidence.firstMediaAt != nil {
-                return select(.webrtc, nil, now: now)
-            }
-        #endif
-        switch state {
-        case .negotiating:
-            if evidence.firstMediaAt != nil, evidence.failure == nil { return select(.webrtc, nil, now: now) }
-            guard let helloAt else { return }
-            if let verdict = FallbackDetector.verdict(
-                evidence, helloAt: helloAt, lineHeardAt: lineHeardAt, limits: limits, now: now)
-            {
-                fallBack(verdict.reason, verdict.stage, verdict.detail, now)
-            } else {
-                judgedAt = now
-            }
-        case .selected(let selection)
-        where selection.transport == .webrtc && (evidence.failure != nil || evidence.isLost):
-            fallBack(.mediaTimeout, .uplink, "the path was lost before the call was active", now)
-        case .active(let selection)
-        where selection.transport == .webrtc && evidence.failure != nil:
-            pathLost(now: now)
-        case .idle, .opening, .selected, .active, .ended: break
-        }
-    }
-
-    private mutating func pathLost(now: Instant) {
-        let lineWorks = lineLostAt == nil && now - lineHeardAt <= limits.lineCarries.nanoseconds
-        if recovery == .continueOnWebSocket, lineWorks {
-            changeCarriage(.recoveryFailed, "the media path did not come back", now)
-        } else {
-            end(.ended(.failed(message: CallMessage.pathLost)), bye: .failure(CallMessage.pathLost))
-        }
-    }
-
-    private mutating func changeCarriage(_ reason: TransportFallbackReason, _ detail: String, _ now: Instant) {
-        let fallback = TransportFallback(reason: reason, stage: .recovery, elapsed: elapsed(now), detail: detail)
-        epoch += 1
-        pathClosedAt = nil
-        let selection = Selection(epoch: epoch, transport: .websocket, fallback: fallback, at: now)
-        state = .active(selection)
-        effects.append(.select(epoch: epoch, transport: .websocket, fallback: fallback, isRepeat: false))
-        effects.append(.closePath)
-        effects.append(.transportChanged(from: .webrtc, to: .websocket, fallback))
-    }
-
-    private func elapsed(_ now: Instant) -> Duration { Duration(nanoseconds: now - (helloAt ?? startedAt)) }
-
-    private mutating func fallBack(
-        _ reason: TransportFallbackReason?, _ stage: FallbackStage, _ detail: String, _ now: Instant
-    ) {
-        let fallback = reason.map {
-            TransportFallback(reason: $0, stage: stage, elapsed: elapsed(now), detail: detail)
-        }
-        select(.websocket, fallback, now: now)
-    }
-
-    private mutating func select(_ transport: TransportKind, _ fallback: TransportFallback?, now: Instant) {
-        epoch += 1
-        state = .selected(
-            Selection(
-                epoch: epoch, transport: transport, fallback: fallback, at: now,
-                weHeard: transport == .webrtc && evidence.firstMediaAt != nil))
-        effects.append(.select(epoch: epoch, transport: transport, fallback: fallback, isRepeat: false))
-        #if MUTANTS
-            if Mutant.current == .lateSuccessFlipsTheChoice { return }
-        #endif
-        if transport == .websocket { effects.append(.closePath) }
-    }
-
-    private mutating func updateSelection(
-        on transport: TransportKind, now: Instant, _ change: (inout Selection) -> Void
-    ) {
-        switch state {
-        case .selected(var selection) where selection.transport == transport:
-            change(&selection)
-            if selection.weHeard, selection.serverHeard {
-                state = .active(selection)
-                effects.append(.activated(transport))
-            } else {
-                state = .selected(selection)
-            }
-        case .active(var selection) where selection.transport == transport:
-            change(&selection)
-            state = .active(selection)
-        case .idle, .opening, .negotiating, .selected, .active, .ended: break
-        }
-    }
-
-    /// When a selected carriage that is not active yet is given up.
-    private func activationDeadline(_ selection: Selection) -> Instant {
-        let connecting = startedAt + limits.connectingBudget.nanoseconds
-        switch selection.transport {
-        case .websocket: return min(connecting, selection.at + limits.webSocketActiveBudget.nanoseconds)
-        case .webrtc:
-            let budget = (helloAt ?? startedAt) + limits.mediaPathBudget.nanoseconds
-            return min(connecting, min(budget, selection.at + limits.uplinkPatience.nanoseconds))
-        }
-    }
-
-    private mutating func selectedTimeout(_ selection: Selection, now: Instant) {
-        if now >= activationDeadline(selection) {
-            if selection.transport == .webrtc {
-                fallBack(.mediaTimeout, .uplink, "the server did not hear us on the media path", now)
-            } else {
-                end(.failed(message: CallMessage.notActive), bye: .failure(CallMessage.notActive))
-            }
-            return
-        }
-        repeatSelect(selection, now: now)
-    }
-
-    private mutating func activeTimeout(_ selection: Selection, now: Instant) {
-        if let pathClosedAt, now - pathClosedAt >= Self.closedPathPatience { return end(.ended(.remote), bye: .client) }
-        if let lineLostAt, now - lineLostAt >= limits.lineLostLimit.nanoseconds {
-            return end(.ended(.failed(message: CallMessage.lineLost)), bye: nil)
-        }
-        repeatSelect(selection, now: now)
-    }
-
-    private mutating func repeatSelect(_ selection: Selection, now: Instant) {
-        guard !selection.acknowledged, !selection.sentTwice, now - selection.at >= limits.selectResend.nanoseconds
-        else { return }
-        updateSelection(on: selection.transport, now: now) { $0.sentTwice = true }
-        effects.append(
-            .select(
-                epoch: selection.epoch, transport: selection.transport, fallback: selection.fallback, isRepeat: true))
-    }
-
-    private mutating func end(_ outcome: CallOutcome, bye: Bye?) {
+    mutating func end(_ outcome: CallOutcome, bye: Bye?) {
         let last = selection
         state = .ended
         ending = last.map { Ending(transport: $0.transport, fallback: $0.fallback) }

@@ -111,7 +111,7 @@ package struct ServerPolicy: Sendable {
         case .welcomed, .selected, .active: break
         }
         #if MUTANTS
-            if Mutant.current == .epochUnchecked { epoch = min(epoch, newEpoch - 1) }
+        if Mutant.current == .epochUnchecked { epoch = min(epoch, newEpoch - 1) }
         #endif
         guard newEpoch > epoch else {
             staleSelects += 1

@@ -1,5 +1,5 @@
 #if MUTANTS
-    import ICELite
+import ICELite
 #endif
 
 /// The audio packets that wait for the line: a fixed few, the oldest dropped for the newest. Allocates once.
@@ -30,7 +30,7 @@ struct AudioRing: ~Copyable {
         precondition(packet.byteCount <= LineLimits.maximumBinaryBytes, "a packet longer than a binary message")
         let isFull = count == slots
         #if MUTANTS
-            if Mutant.current == .ringDropsTheNewest, isFull { return true }
+        if Mutant.current == .ringDropsTheNewest, isFull { return true }
         #endif
         if isFull { removeFirst() }
         let slot = (first + count) % slots

@@ -95,7 +95,7 @@ extension MediaPath {
     private mutating func noteForeignMedia(from path: NetworkPath, now: Instant) {
         statistics.foreignMedia += 1
         #if MUTANTS
-            if Mutant.current == .mediaMovesThePath { lite?.moveWithoutCheck(to: path, now: now) }
+        if Mutant.current == .mediaMovesThePath { lite?.moveWithoutCheck(to: path, now: now) }
         #endif
         if let checkWantedAt, now - checkWantedAt < Self.checkWantedInterval { return }
         checkWantedAt = now

@@ -1,6 +1,6 @@
 package import ICELite
-package import TransportMedia
 internal import Synchronization
+package import TransportMedia
 internal import TransportRuntime
 
 /// The media path of one call: ICE, DTLS and SRTP as one machine over datagrams.
@@ -119,7 +119,7 @@ package struct MediaPath: ~Copyable {
     /// The client's end: a full, controlling agent.
     package init(
         controlling credentials: ICECredentials, certificate: DTLSCertificate, localSSRC: UInt32,
-        limits: TransportLimits, options: HandshakeOptions = HandshakeOptions(), randomness: Randomness
+        options: HandshakeOptions = HandshakeOptions(), randomness: Randomness
     ) {
         var randomness = randomness
         full = ICEFullAgent(role: .controlling, credentials: credentials, randomness: randomness)
@@ -137,7 +137,7 @@ package struct MediaPath: ~Copyable {
     /// - Throws: `PathError` when the handshake cannot be prepared.
     package init(
         lite credentials: ICECredentials, remote: RemotePathDescription, certificate: DTLSCertificate,
-        localSSRC: UInt32, limits: TransportLimits, options: HandshakeOptions = HandshakeOptions(),
+        localSSRC: UInt32, options: HandshakeOptions = HandshakeOptions(),
         randomness: Randomness, asksForAdmission: Bool = false, now: Instant
     ) throws(PathError) {
         var randomness = randomness

@@ -25,7 +25,7 @@ import TransportTestKit
         let credentials = ICECredentials.random(using: &randomness)
         var path = try MediaPath(
             lite: credentials, remote: RemotePathDescription(offer), certificate: certificate, localSSRC: 7,
-            limits: TransportLimits(), randomness: randomness.split("path"), now: client.call.timings.hello ?? .zero)
+            randomness: randomness.split("path"), now: client.call.timings.hello ?? .zero)
         var answering = PathPair.media(credentials, isLite: true, certificate, 7)
         answering.candidates = [ICECandidate(host: VirtualCall.serverAddress, localPreference: .max).attribute]
         answering.endOfCandidates = true

@@ -23,14 +23,14 @@ import TransportTestKit
     private func client(_ options: HandshakeOptions = HandshakeOptions()) -> MediaPath {
         MediaPath(
             controlling: credentials, certificate: certificate, localSSRC: PathPair.clientSSRC,
-            limits: TransportLimits(), options: options, randomness: .seeded(1))
+            options: options, randomness: .seeded(1))
     }
 
     private func server(_ options: HandshakeOptions = HandshakeOptions()) throws -> MediaPath {
         var randomness = Randomness.seeded(6)
         return try MediaPath(
             lite: ICECredentials.random(using: &randomness), remote: offer, certificate: certificate,
-            localSSRC: PathPair.serverSSRC, limits: TransportLimits(), options: options, randomness: .seeded(2),
+            localSSRC: PathPair.serverSSRC, options: options, randomness: .seeded(2),
             now: .zero)
     }
 

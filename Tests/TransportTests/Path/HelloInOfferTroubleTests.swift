@@ -32,13 +32,13 @@ import TransportRuntime
             let local = PathPair.media(mine, isLite: false, certificate, PathPair.clientSSRC)
             let offer = try RemoteMedia(offer: SessionDescription.makeOffer(local))
             client = MediaPath(
-                controlling: mine, certificate: certificate, localSSRC: PathPair.clientSSRC, limits: TransportLimits(),
+                controlling: mine, certificate: certificate, localSSRC: PathPair.clientSSRC,
                 options: handshake, randomness: .seeded(1))
             var offered = try RemotePathDescription(offer)
             if let trusts { offered.fingerprints = [trusts] }
             server = try MediaPath(
                 lite: theirs, remote: offered, certificate: certificate, localSSRC: PathPair.serverSSRC,
-                limits: TransportLimits(), randomness: .seeded(2), now: .zero)
+                randomness: .seeded(2), now: .zero)
             let flight = change(try server.answerHello(client.offerHello(now: .zero), now: .zero))
             var remote = PathPair.media(theirs, isLite: true, certificate, PathPair.serverSSRC)
             remote.candidates = [ICECandidate(host: PathPair.serverAddress, localPreference: .max).attribute]

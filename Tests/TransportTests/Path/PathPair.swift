@@ -66,13 +66,13 @@ final class PathPair {
         let offer = try RemoteMedia(offer: SessionDescription.makeOffer(local))
         let answer = try RemoteMedia(answer: try SessionDescription.makeAnswer(to: offer, remote), to: local)
         client = MediaPath(
-            controlling: mine, certificate: certificate, localSSRC: Self.clientSSRC, limits: TransportLimits(),
+            controlling: mine, certificate: certificate, localSSRC: Self.clientSSRC,
             randomness: randomness.split("client"))
         var offered = try RemotePathDescription(offer)
         if !announcesSSRC { offered.ssrc = nil }
         server = try MediaPath(
             lite: theirs, remote: offered, certificate: certificate,
-            localSSRC: Self.serverSSRC, limits: TransportLimits(), randomness: randomness.split("server"),
+            localSSRC: Self.serverSSRC, randomness: randomness.split("server"),
             asksForAdmission: asksForAdmission, now: now)
         _ = client.networkChanged(to: [Self.clientAddress], now: now)
         var description = try RemotePathDescription(answer)

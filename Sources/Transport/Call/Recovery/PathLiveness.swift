@@ -87,7 +87,7 @@ package struct PathLiveness: Sendable {
     /// Silence after which the path is suspected.
     package func threshold(now: Instant) -> Nanoseconds {
         #if MUTANTS
-            if Mutant.current == .suspicionByConsent { return .seconds(30) }
+        if Mutant.current == .suspicionByConsent { return .seconds(30) }
         #endif
         guard let peerInterval else { return Self.unknownPeerThreshold }
         let base = max(Self.shortestThreshold, peerInterval * 7 / 2, percentile + 4 * jitter)

@@ -59,7 +59,7 @@ extension PathRecovery {
     private var bridgeEnd: Instant? {
         guard let bridgeSince else { return nil }
         #if MUTANTS
-            if Mutant.current == .bridgeNeverOff { return .never }
+        if Mutant.current == .bridgeNeverOff { return .never }
         #endif
         let earliest = bridgeSince + Self.shortestBridge
         guard let current else { return earliest }

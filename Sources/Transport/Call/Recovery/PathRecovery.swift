@@ -275,7 +275,7 @@ package struct PathRecovery: Sendable {
         if let lastEnd, now - lastEnd.at < Self.sameOutageWithin, let last = figures.outages.indices.last {
             current.used = lastEnd.used
             #if MUTANTS
-                if Mutant.current == .windowRestarted { current.used = 0 }
+            if Mutant.current == .windowRestarted { current.used = 0 }
             #endif
             figures.outages[last].relapses += 1
             figures.outages[last].outcome = .ongoing
