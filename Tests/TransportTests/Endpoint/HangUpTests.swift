@@ -3,12 +3,12 @@ import TransportTestKit
 
 /// A hang-up from either end in every state, over real sockets and a relay that makes each state last.
 @Suite("Hang-ups on sockets", .timeLimit(.minutes(10))) struct HangUpTests {
-    @Test("Both ends end, each with its own reason", arguments: HangUpCase.all)
+    @Test("LIFE-01: both ends end, each with its own reason", arguments: HangUpCase.all)
     func ends(_ hangUp: HangUpCase) async throws {
         #expect(try await hangUp.run() == hangUp.expected)
     }
 
-    @Test("No hang-up leaves a descriptor or a thread behind")
+    @Test("LIFE-01: no hang-up leaves a descriptor or a thread behind")
     func leavesNothing() async {
         // In a process of its own: other suites have descriptors open, too.
         await #expect(processExitsWith: .success) {
