@@ -77,7 +77,7 @@ broken() {
         nat verdict ""
         ;;
     rebind)
-        nat mapping "snat to $outer:20000-20999"
+        nat mapping "meta l4proto udp snat to $outer:20000-20999"
         forget
         ;;
     esac

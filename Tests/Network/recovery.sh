@@ -80,6 +80,7 @@ with wave.open(sys.argv[1], "wb") as file:
     file.writeframes(array.array("h", one * 80).tobytes())
 PYTHON
 
+took=
 serve server $first,$second,$line_address
 line=wss://$line_address:${line##*:}
 
@@ -195,6 +196,14 @@ ip -n client link set "$active" up
 ip -n client route replace 192.0.2.0/24 via 10.0.0.1
 took="$active down"
 judged interface 0 "${on_path[@]}" recovery.outcome=recovered "recovery.gap_ms<=$gap_limit"
+
+# The same as the probe makes it for itself, in two namespaces of its own.
+current=own-network
+code=0
+timeout -k 2 60 "${ahead[@]}" "$probe" recover --cause interface --duration 6 --quiet --json "$work/own-network.json" \
+    >"$work/own-network.out" 2>&1 || code=$?
+judged own-network 0 "${on_path[@]}" recovery.how=namespace recovery.outcome=recovered recovery.mechanism=other_pair \
+    "recovery.gap_ms<=$gap_limit"
 
 # UDP is dead for four seconds.
 speak udp-dead-4s 12

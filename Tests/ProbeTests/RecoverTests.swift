@@ -2,8 +2,12 @@ import Foundation
 import Synchronization
 import Testing
 import Transport
+import TransportTestKit
 
 @testable import graine_transport_probe
+
+/// The line has one of its own.
+private typealias JSONValue = graine_transport_probe.JSONValue
 
 @Suite("recover") struct RecoverTests {
     /// A call with an outage two seconds after active, as a real placer would give it.
@@ -130,6 +134,19 @@ import Transport
         #expect(report["recovery"]?["unknown_because"]?["gap_ms"] == "the library noticed no outage")
         let long = try json(try await run("recover --cause rebind --json -", Self.calls(nil, heardGap: 900)).output)
         #expect(checks(long).first { $0["id"] == "gap" }?["code"] == "gap_long")
+    }
+
+    @Test("An outage that an earlier one goes on in is that one, if it relapsed")
+    func relapsed() async throws {
+        let calls = Self.calls(.recovered) { call in
+            call.recovery?.causedAt = 4_000
+            call.recovery?.figures.outages[1].relapses = 1
+        }
+        let report = try json(try await run("recover --cause udp-dead --json -", calls).output)
+        #expect(report["recovery"]?["detect_ms"] == .integer(305))
+        let other = Self.calls(.recovered) { $0.recovery?.causedAt = 4_000 }
+        let unnoticed = try json(try await run("recover --cause udp-dead --json -", other).output)
+        #expect(unnoticed["recovery"]?["detect_ms"] == .null)
     }
 
     @Test("An outage that could not be caused is no good recovery")
@@ -279,9 +296,9 @@ import Transport
 
     // MARK: Real calls
 
-    @Test("A real call through the relay comes out of a rebinding and of UDP that is dead for a second")
+    @Test("A real call through the relay comes out of a rebinding and of UDP that is dead for two seconds")
     func live() async throws {
-        for cause in ["rebind", "udp-dead --for 1"] {
+        for cause in ["rebind", "udp-dead --for 2"] {
             let output = Mutex("")
             let runner = ProbeRunner(environment: [:]) { text in
                 output.withLock { $0 += text }

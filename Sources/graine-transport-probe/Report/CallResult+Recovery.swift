@@ -34,7 +34,9 @@ extension CallResult {
         var outage: Outage? {
             guard asked == nil else {
                 guard let causedAt else { return nil }
+                // What comes within seconds of an earlier one is the same outage, which then has relapsed.
                 return figures.outages.first { $0.at.milliseconds >= causedAt - Self.clockTolerance }
+                    ?? figures.outages.last { $0.relapses > 0 }
             }
             return figures.outages.first { $0.outcome != .falseAlarm } ?? figures.outages.first
         }
