@@ -125,23 +125,35 @@ import TransportTestKit
         #expect(noticed > 2_000)
     }
 
-    /// A recording with one length of time for another, wherever it is.
-    private func replacing(_ length: Nanoseconds, with other: Nanoseconds) -> [UInt8] {
+    /// The bytes that `write` makes.
+    private func written(_ write: (inout RecordWriter) -> Void) -> [UInt8] {
         var writer = RecordWriter(epoch: .zero)
-        writer.nanoseconds(length)
-        let old = writer.bytes
-        writer.clear()
-        writer.nanoseconds(other)
+        write(&writer)
+        return writer.bytes
+    }
+
+    /// The recording of an outage with other bytes in place of `old`, wherever they are.
+    private func replacing(_ old: [UInt8], with new: [UInt8]) throws -> [UInt8] {
         var recording = outage()
-        for place in recording.indices where recording[place...].starts(with: old) {
-            recording.replaceSubrange(place..<(place + old.count), with: writer.bytes)
-        }
+        let places = recording.indices.filter { recording[$0...].starts(with: old) }
+        try #require(!places.isEmpty && old.count == new.count)
+        for place in places { recording.replaceSubrange(place..<(place + old.count), with: new) }
         return sealed(recording)
+    }
+
+    /// The peer's interval as what is learnt of a path begins with it, in its first slice of time.
+    private func interval(_ length: Nanoseconds) -> [UInt8] {
+        written { writer in
+            writer.bool(true)
+            writer.nanoseconds(length)
+            writer.byte(0)
+        }
     }
 
     @Test("A machine with another window decides otherwise, and the replay says where")
     func alteredWindow() throws {
-        let replay = try FlightReplay(replacing(.seconds(10), with: .seconds(9)))
+        let replay = try FlightReplay(
+            replacing(written { $0.nanoseconds(.seconds(10)) }, with: written { $0.nanoseconds(.seconds(9)) }))
         let divergence = try #require(replay.divergences.first)
         #expect(divergence.effects.contains("the window is over") || divergence.recorded == ["the window is over"])
         #expect(replay.timeline.contains("went another way than the call"))
@@ -149,10 +161,10 @@ import TransportTestKit
 
     @Test("A machine with another threshold is noticed: a longer one decides later, a shorter one would have sooner")
     func alteredThreshold() throws {
-        let longer = try FlightReplay(replacing(.milliseconds(100), with: .milliseconds(120)))
+        let longer = try FlightReplay(replacing(interval(.milliseconds(100)), with: interval(.milliseconds(120))))
         let divergence = try #require(longer.divergences.first)
         #expect(divergence.effects.isEmpty && divergence.recorded?.first == "outage")
-        let shorter = try FlightReplay(replacing(.milliseconds(100), with: .milliseconds(85)))
+        let shorter = try FlightReplay(replacing(interval(.milliseconds(100)), with: interval(.milliseconds(85))))
         #expect(shorter.largestLateness == .milliseconds(50))
         #expect(shorter.timeline.contains("50 ms after its time"))
     }

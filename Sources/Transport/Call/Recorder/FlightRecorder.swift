@@ -54,7 +54,7 @@ package final class FlightRecorder: Sendable {
     }
 
     /// A copy of all that is kept, with its header and check sum: what `FlightRecording` reads. At most
-    /// `FlightRecording.largestSize` bytes.
+    /// `FlightRecording.largestSize` bytes; empty before the first entry.
     package func recording() -> [UInt8] { tape.withLock { $0.recording() } }
 
     /// What the lock guards.
@@ -124,7 +124,8 @@ package final class FlightRecorder: Sendable {
             segments[current].append(contentsOf: scratch.bytes)
         }
 
-        mutating func recording() -> [UInt8] {
+        func recording() -> [UInt8] {
+            guard epoch != nil else { return [] }
             var writer = RecordWriter(epoch: .zero)
             writer.raw(FlightRecording.magic)
             writer.byte(FlightRecording.version)
