@@ -101,6 +101,7 @@ public struct AudioSnapshot: Hashable, Sendable {
     public var packetsReceived: Int64 = 0
     public var packetsReceivedOnPath: Int64 = 0
     public var packetsReceivedOnLine: Int64 = 0
+    /// Packets that came on neither carriage, before repair; falls when one comes late.
     public var packetsLost: Int64 = 0
     public var packetsDiscarded: Int64 = 0
     public var duplicates: Int64 = 0

@@ -17,9 +17,11 @@ package struct AudioReceiverStatistics: Hashable, Sendable {
     /// Packets that came, by carriage.
     package var packetsReceivedOnPath: Int64 = 0
     package var packetsReceivedOnLine: Int64 = 0
-    /// Packets lost before repair, by carriage; may fall.
+    /// Packets lost before repair, by carriage; may fall. On the line all are that go by the path alone.
     package var packetsLostOnPath: Int64 = 0
     package var packetsLostOnLine: Int64 = 0
+    /// Packets that came on neither carriage, before repair; may fall.
+    package var packetsLost: Int64 = 0
     /// RFC 3550 jitter on the carriage heard last, in seconds.
     package var jitter: Double = 0
     /// Payload bytes received on both carriages.
@@ -60,6 +62,7 @@ package struct AudioReceiver: ~Copyable {
     private var decoder: OpusDecoder
     private var counted = AudioReceiverStatistics()
     private var lastCarriage = AudioCarriage.path
+    private var coverage = StreamCoverage()
 
     /// A receiver of Opus under `payloadType`.
     ///
@@ -77,12 +80,14 @@ package struct AudioReceiver: ~Copyable {
     ) -> AudioReceiveVerdict {
         if ssrc != header.ssrc {
             if ssrc != nil {
+                coverage.restart()
                 counted.sourceChanges += 1
                 buffer.resynchronise()
             }
             ssrc = header.ssrc
         }
         lastCarriage = carriage
+        coverage.receive(header.sequenceNumber)
         switch carriage {
         case .path: Self.count(header, packet.byteCount, in: &pathReception, now: now)
         case .line: Self.count(header, packet.byteCount, in: &lineReception, now: now)
@@ -134,6 +139,7 @@ package struct AudioReceiver: ~Copyable {
         copy.packetsReceivedOnLine = lineReception?.packetsReceived ?? 0
         copy.packetsLostOnPath = pathReception?.packetsLost ?? 0
         copy.packetsLostOnLine = lineReception?.packetsLost ?? 0
+        copy.packetsLost = coverage.lost
         let reception = lastCarriage == .path ? pathReception : lineReception
         copy.jitter = Double(reception?.jitter ?? 0) / Double(AudioFormat.sampleRate)
         copy.bytesReceived = (pathReception?.bytesReceived ?? 0) + (lineReception?.bytesReceived ?? 0)

@@ -90,7 +90,7 @@ extension Carriages {
         snapshot.packetsReceivedOnPath = inbound.packetsReceivedOnPath
         snapshot.packetsReceivedOnLine = inbound.packetsReceivedOnLine
         snapshot.packetsReceived = inbound.packetsReceivedOnPath + inbound.packetsReceivedOnLine
-        snapshot.packetsLost = inbound.packetsLostOnPath + inbound.packetsLostOnLine
+        snapshot.packetsLost = inbound.packetsLost
         snapshot.packetsDiscarded = inbound.buffer.packetsDiscarded
         snapshot.duplicates = inbound.buffer.duplicates
         snapshot.jitter = inbound.jitter

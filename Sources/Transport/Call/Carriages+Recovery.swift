@@ -74,13 +74,26 @@ extension Carriages {
             case .recoveringChanged(let isOn): return .recoveringChanged(isOn)
             case .windowEnded: return .windowEnded
             case .finished:
-                let concealed = Int(media.inbound.buffer.concealedSamples - outageStart.concealedSamples)
-                let checks = (evidence?.checksSent ?? outageStart.checksSent) - outageStart.checksSent
-                recovery?.account(framesLost: concealed / CallMedia.packetSamples, checksSent: checks)
+                accountOutage()
                 line?.setWatch(.calm, now: now)
                 return .socketsSettled
             }
         }
         return nil
+    }
+
+    /// The path is not watched any more: what becomes of an outage that lasts.
+    mutating func stopRecovery(_ outcome: OutageOutcome, now: Instant) {
+        accountOutage()
+        recovery?.stop(outcome, now: now)
+    }
+
+    /// Adds to the newest outage what it cost, once.
+    private mutating func accountOutage() {
+        guard let start = outageStart else { return }
+        outageStart = nil
+        let concealed = Int(media.inbound.buffer.concealedSamples - start.concealedSamples)
+        let checks = (evidence?.checksSent ?? start.checksSent) - start.checksSent
+        recovery?.account(framesLost: concealed / CallMedia.packetSamples, checksSent: checks)
     }
 }

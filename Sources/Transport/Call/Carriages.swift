@@ -40,7 +40,7 @@ struct Carriages: ~Copyable {
     /// When the last input came.
     var lastInputAt = Instant.never
     /// What others had counted as the outage began.
-    var outageStart = OutageStart()
+    var outageStart: OutageStart?
 
     /// Audio on a carriage that was closed to it, or that came before a select.
     private(set) var droppedOnClosed = 0
@@ -62,7 +62,7 @@ struct Carriages: ~Copyable {
     mutating func select(_ kind: TransportKind, now: Instant) {
         if let inForce, inForce != kind { closed = (inForce, now) }
         inForce = kind
-        if kind == .websocket { recovery?.stop(.carriedOn, now: now) }
+        if kind == .websocket { stopRecovery(.carriedOn, now: now) }
     }
 
     /// The application's audio goes out and the peer's is played from now on.
@@ -85,7 +85,7 @@ struct Carriages: ~Copyable {
     /// Ends everything: no timer, no key, no parked packet is left.
     mutating func end(now: Instant, isFailure: Bool) {
         isEnded = true
-        recovery?.stop(isFailure ? .failed : .hungUp, now: now)
+        stopRecovery(isFailure ? .failed : .hungUp, now: now)
         media.stop()
         sayGoodbye(now: now)
         closePath(now: now)
