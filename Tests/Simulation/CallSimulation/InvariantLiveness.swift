@@ -55,6 +55,12 @@ struct InvariantLiveness {
         findings: inout JudgeFindings
     ) {
         guard let healedAt, now > healedAt, case .ended(.failed(let message)) = outcome else { return }
+        // A call on the media path lives 30 s without its line, which no fault need have touched any more.
+        if picture[end].transport == .webrtc, let heardAt = picture[end].lineHeardAt,
+            now - heardAt >= JudgeLimits.lineLost
+        {
+            return
+        }
         findings.report(
             .liveness, at: now,
             "the \(end) failed \(JudgeText.seconds(now - healedAt + JudgeLimits.healed)) after the last fault: \(message)"

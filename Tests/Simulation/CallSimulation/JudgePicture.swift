@@ -27,6 +27,11 @@ struct JudgePicture {
         var pathClosedAt: Instant?
         var lineClosedAt: Instant?
 
+        /// What it has handed to the line, and what has come out of it here.
+        var lineBytesSent = 0
+        var lineBytesArrived = 0
+        /// It knows that its peer does not ask for the bridge once more than this has come.
+        var hearsBridgeOffAfter: Int?
         /// It recovers or asks for the bridge since.
         var suspectSince: Instant?
 
@@ -144,8 +149,20 @@ struct JudgePicture {
                 machine.isBridgeAsked = isAsked
                 machine.noteSuspicion(now: now)
             }
+            // The peer hears of it behind all that was said before.
+            let said = self[end].lineBytesSent
+            change(end.peer) { $0.hearsBridgeOffAfter = isAsked ? nil : said }
             updateOpenCarriages(now: now)
-        case .arrived(let end, .line, _, _): change(end) { $0.lineHeardAt = now }
+        case .sent(let end, .line, let byteCount, _): change(end) { $0.lineBytesSent += byteCount }
+        case .arrived(let end, .line, let byteCount, _):
+            change(end) { machine in
+                machine.lineHeardAt = now
+                machine.lineBytesArrived += byteCount
+            }
+            if let after = self[end].hearsBridgeOffAfter, self[end].lineBytesArrived > after {
+                change(end) { $0.hearsBridgeOffAfter = nil }
+                updateOpenCarriages(now: now)
+            }
         case .captured(let end, _):
             change(end) { machine in
                 if machine.talksSince == nil || now - machine.capturedAt > JudgeLimits.talking {
@@ -181,7 +198,7 @@ struct JudgePicture {
         for end in CallEnd.allCases {
             change(end) { machine in
                 let takesPath = machine.transport != .websocket
-                let takesLine = machine.transport != .webrtc || isBridged
+                let takesLine = machine.transport != .webrtc || isBridged || machine.hearsBridgeOffAfter != nil
                 machine.pathClosedAt = takesPath ? nil : (machine.pathClosedAt ?? now)
                 machine.lineClosedAt = takesLine ? nil : (machine.lineClosedAt ?? now)
             }

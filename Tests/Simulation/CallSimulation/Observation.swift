@@ -161,7 +161,7 @@ package struct CallFacts: Sendable {
     package var healedCarriage: AudioCarriage?
 
     // What the path's set-up met.
-    /// Success responses to the client's checks that reached it, and error responses.
+    /// Success responses to the client's checks that reached it before its choice, and error responses.
     package var checkAnswersDelivered = 0
     package var checkErrorsDelivered = 0
     /// Pairs on which the client has sent a check, and those of them where a send was refused before the choice.

@@ -269,8 +269,8 @@ class SimulatedHost: VirtualHost {
             case (.server, false): observer.facts.mediaDeliveredUp += 1
             case (.client, false): observer.facts.mediaDeliveredDown += 1
             }
-        case .checkAnswer: if end == .client { observer.facts.checkAnswersDelivered += 1 }
-        case .checkError: if end == .client { observer.facts.checkErrorsDelivered += 1 }
+        case .checkAnswer: if end == .client, isUndecided { observer.facts.checkAnswersDelivered += 1 }
+        case .checkError: if end == .client, isUndecided { observer.facts.checkErrorsDelivered += 1 }
         case .handshake:
             if end == .server {
                 observer.facts.handshakeDeliveredUp += 1

@@ -38,6 +38,17 @@ import Transport
         #expect(call.violations.map(\.invariant) == (gap == 500 ? [] : [.liveness]))
     }
 
+    @Test func itFailsLaterOnlyForALineThatIsGone() {
+        var call = healing()
+        call.see(.arrived(.client, .line(0), byteCount: 4, frame: nil), at: .seconds(2))
+        call.see(.arrived(.server, .line(0), byteCount: 4, frame: nil), at: .seconds(2))
+        let outcome = CallOutcome.ended(.failed(message: "line lost"))
+        for end in CallEnd.allCases {
+            call.see(.state(end, .ended, isRecovering: false), .outcome(end, outcome), at: .seconds(42))
+        }
+        #expect(call.violations == [])
+    }
+
     @Test(arguments: [0, 1_000]) func itFailsWithinTwelveSecondsOrNotAtAll(_ late: Nanoseconds) {
         var call = healing()
         let outcome = CallOutcome.ended(.failed(message: "lost"))

@@ -73,6 +73,20 @@ import TransportMedia
         }
     }
 
+    @Test(arguments: [0, 1_000]) func theLineIsOpenUntilTheBridgesEndIsHeard(_ late: Nanoseconds) {
+        var call = talked()
+        call.see(.bridge(.client, isAsked: true), at: .milliseconds(1_500))
+        call.see(.bridge(.client, isAsked: false), at: .milliseconds(2_000))
+        // Its message is 300 ms under way, and the frame 1 s more.
+        call.see(.sent(.client, .line(0), byteCount: 30, frame: nil), at: .milliseconds(2_000))
+        call.see(.arrived(.server, .line(0), byteCount: 30, frame: nil), at: .milliseconds(2_300))
+        call.see(.captured(.client, frame: 1), at: .milliseconds(2_400))
+        call.see(.arrived(.server, .line(0), byteCount: 100, frame: 1), at: .milliseconds(3_300) + late)
+        call.see(.played(.server, .frame(id: 1, isFirstHalf: true, on: .line)), at: .milliseconds(3_400))
+        call.hangUp(at: .seconds(4))
+        #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.playedOnce]))
+    }
+
     @Test(arguments: [4_800, 4_799]) func eachPullPutsOut480Samples(_ samples: Int64) {
         var call = talked()
         var figures = CallFigures()
