@@ -136,9 +136,9 @@ public struct ICEFullAgent: Machine, Sendable {
             refused = generation.pairs.max { ($0.failedAt ?? .zero) < ($1.failedAt ?? .zero) }?.failure
         }
         #if MUTANTS
-            if Mutant.current == .udpBlockedOnOnePair, nothingAnswered {
-                refused = generation.pairs.first { $0.failure != nil }?.failure
-            }
+        if Mutant.current == .udpBlockedOnOnePair, nothingAnswered {
+            refused = generation.pairs.first { $0.failure != nil }?.failure
+        }
         #endif
         return ICEOutcome(
             pairs: generation.pairs.count, checksSent: counters.checksSent, everyPairRefused: refused,

@@ -89,16 +89,16 @@ extension ICELiteAgent {
 }
 
 #if MUTANTS
-    extension ICELiteAgent {
-        /// Sends to `path` from now on, whoever may be there.
-        package mutating func moveWithoutCheck(to path: NetworkPath, now: Instant) {
-            if index(of: path) == nil {
-                tuples.append(
-                    ICETuple(
-                        path: path, order: .max, token: 1, generation: current.number, lastRequestAt: now,
-                        admission: .granted, isConfirmed: true))
-            }
-            selectedPath = path
+extension ICELiteAgent {
+    /// Sends to `path` from now on, whoever may be there.
+    package mutating func moveWithoutCheck(to path: NetworkPath, now: Instant) {
+        if index(of: path) == nil {
+            tuples.append(
+                ICETuple(
+                    path: path, order: .max, token: 1, generation: current.number, lastRequestAt: now,
+                    admission: .granted, isConfirmed: true))
         }
+        selectedPath = path
     }
+}
 #endif

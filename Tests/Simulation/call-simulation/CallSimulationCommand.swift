@@ -6,9 +6,9 @@ import ICELite
 @main struct CallSimulationCommand {
     static func main() throws {
         #if MUTANTS
-            if CommandLine.arguments.dropFirst().first == "mutants" {
-                return try MutantHunt.run(Array(CommandLine.arguments.dropFirst(2)))
-            }
+        if CommandLine.arguments.dropFirst().first == "mutants" {
+            return try MutantHunt.run(Array(CommandLine.arguments.dropFirst(2)))
+        }
         #endif
         guard let arguments = Arguments(Array(CommandLine.arguments.dropFirst())) else {
             FileHandle.standardError.write(Data(Arguments.usage.utf8))
@@ -27,7 +27,8 @@ import ICELite
         case .shrink(let seed, let invariant): try shrink(ScenarioGenerator.scenario(seed: seed), breaking: invariant)
         case .text(let seed): print(ScenarioGenerator.scenario(seed: seed).text, terminator: "")
         case .scenario(let path):
-            try replay(try Scenario(parsing: String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)))
+            try replay(
+                try Scenario(parsing: String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)))
         }
     }
 
