@@ -151,7 +151,7 @@ class SimulatedHost: VirtualHost {
             let inputs = waiting
             waiting.removeAll(keepingCapacity: true)
             for input in inputs {
-                take(input, now: now)
+                give(input, now: now)
                 drain(into: network, now: now)
             }
         }
@@ -165,6 +165,11 @@ class SimulatedHost: VirtualHost {
             if waiting.count < Self.inputLimit { waiting.append(input) }
             return
         }
+        give(input, now: now)
+    }
+
+    private func give(_ input: Input, now: Instant) {
+        if case .datagram(let bytes, _) = input { noteTaken(bytes) }
         take(input, now: now)
     }
 
@@ -258,29 +263,30 @@ class SimulatedHost: VirtualHost {
         }
         lastArrivalPath = path
         var frame: UInt32?
-        let isUndecided = observer.instant(of: .selectSent) == nil
         switch Datagram(bytes) {
         case .media(let sequence):
             frame = peer.flatMap { peerCodec.frame(of: sequence, first: $0.firstSequence) }
             if let frame { mark(frame, 1) }
-            switch (end, isUndecided) {
-            case (.server, true): observer.facts.mediaDeliveredUpBeforeChoice += 1
-            case (.client, true): observer.facts.mediaDeliveredDownBeforeChoice += 1
-            case (.server, false): observer.facts.mediaDeliveredUp += 1
-            case (.client, false): observer.facts.mediaDeliveredDown += 1
-            }
-        case .checkAnswer: if end == .client, isUndecided { observer.facts.checkAnswersDelivered += 1 }
-        case .checkError: if end == .client, isUndecided { observer.facts.checkErrorsDelivered += 1 }
-        case .handshake:
-            if end == .server {
-                observer.facts.handshakeDeliveredUp += 1
-            } else {
-                observer.facts.handshakeDeliveredDown += 1
-            }
         case .check: if !checkedFrom.contains(path.remote) { checkedFrom.append(path.remote) }
-        case .report, .other: break
+        case .checkAnswer, .checkError, .handshake, .report, .other: break
         }
         observer.note(.arrived(end, .path(path), byteCount: bytes.count, frame: frame))
+    }
+
+    /// The machine gets a datagram: what its reasons are measured by. What waits for a host that is held up has not come yet.
+    private func noteTaken(_ bytes: [UInt8]) {
+        let isUndecided = observer.instant(of: .selectSent) == nil
+        switch (Datagram(bytes), end, isUndecided) {
+        case (.media, .server, true): observer.facts.mediaDeliveredUpBeforeChoice += 1
+        case (.media, .client, true): observer.facts.mediaDeliveredDownBeforeChoice += 1
+        case (.media, .server, false): observer.facts.mediaDeliveredUp += 1
+        case (.media, .client, false): observer.facts.mediaDeliveredDown += 1
+        case (.checkAnswer, .client, true): observer.facts.checkAnswersDelivered += 1
+        case (.checkError, .client, true): observer.facts.checkErrorsDelivered += 1
+        case (.handshake, .server, true): observer.facts.handshakeDeliveredUp += 1
+        case (.handshake, .client, true): observer.facts.handshakeDeliveredDown += 1
+        default: break
+        }
     }
 
     private func mark(_ frame: UInt32, _ bit: UInt8) {

@@ -318,9 +318,11 @@ final class SimulatedNetworks {
             .network(pathUp: goodness.0, pathDown: goodness.1, lineUp: goodness.2, lineDown: goodness.3))
     }
 
-    /// Whether the carriage that was to be good after the healing is: a line that was cut is not.
+    /// Whether the carriage that was to be good after the healing is, and the call may live: a line that was cut is not good,
+    /// and without its line a call on the path ends in time.
     var isHealedCarriageGood: Bool {
-        switch scenario.healing?.carriage {
+        guard let line, network.isLineOpen(line), !isLineGone.up, !isLineGone.down else { return false }
+        return switch scenario.healing?.carriage {
         case .path: isPathGood(.up) && isPathGood(.down)
         case .line: isLineGood(.up) && isLineGood(.down)
         case nil: false

@@ -10,7 +10,7 @@ final class Stranger {
     /// Messages that change nothing at either end.
     private static let messages = [
         #"{"type":"transport.nothing"}"#, #"{"type":"transport.mark","id":"x","at":1}"#,
-        #"{"type":"transport.ack","received":4294967295}"#, #"{"type":"transport.flushed","stream":"server"}"#,
+        #"{"type":"transport.ack","received":7}"#, #"{"type":"transport.unheard_of","x":[[[[{}]]]]}"#,
         #"{"type":"transport.dtls","datagrams":["FgMB"],"ufrag":"nobody"}"#,
         #"{"type":"transport.candidate","candidate":"candidate:1 1 udp 1 x.local 9 typ host","ufrag":"nobody"}"#,
     ]
