@@ -96,7 +96,8 @@ final class FaultSchedule {
         call.networks.heal()
         call.client.release()
         call.server.release()
-        if call.networks.isHealedCarriageGood { call.observer.facts.healingSince = call.simulator.now }
+        // Without its line a call on the path ends in time, as long as lines are not opened again.
+        if call.networks.isHealedCarriageGood, !call.client.hasLostLine, !call.server.hasLostLine { call.observer.facts.healingSince = call.simulator.now }
     }
 
     /// The client's system tells of its addresses, a moment later.

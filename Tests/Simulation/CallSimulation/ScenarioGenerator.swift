@@ -162,7 +162,7 @@ package struct ScenarioGenerator {
             // What waits for an outage would wait in vain.
             if scenario.faults[0].waitsForOutage { scenario.faults[0].anchor = .milestone(.active) }
         } else if !scenario.faults.contains(where: \.breaksPath),
-            scenario.faults.contains(where: \.waitsForOutage) || faults.percentile() < 70
+            scenario.faults.contains(where: \.waitsForOutage) || faults.percentile() < 85
         {
             breakPath(&scenario)
         }
@@ -175,8 +175,12 @@ package struct ScenarioGenerator {
             anchor: .milestone(.active), offset: .time(faults.logUniform(.milliseconds(50), .seconds(10))),
             verb: verbs[Int(faults.below(UInt32(verbs.count)))])
         aim(&fault, scenario)
-        if fault.verb.subject == .packets { fault.target.carriage = faults.percentile() < 70 ? .udp : nil }
-        if fault.verb == .reject { fault.target.carriage = .udp }
+        if fault.verb.subject == .packets {
+            fault.target = FaultTarget(
+                interface: faults.percentile() < 50 ? scenario.networks[0].name : nil,
+                carriage: fault.verb == .reject || faults.percentile() < 70 ? .udp : nil)
+        }
+        if fault.verb.subject == .interface { fault.target.interface = scenario.networks[0].name }
         if fault.verb == .loss { fault.value = 60_000 + Int(faults.below(40_001)) }
         while fault.length < Fault.noticed { fault.length = length() }
         if scenario.faults.count == Self.faultLimit {
@@ -338,10 +342,16 @@ extension Fault {
 
     /// The path of an active call may break by it.
     fileprivate var breaksPath: Bool {
-        guard !waitsForOutage, length >= Self.noticed else { return false }
+        guard length >= Self.noticed, target.family == nil else { return false }
+        switch (anchor, offset) {
+        case (.milestone(.active), _), (.milestone(.selected), _), (.milestone(.firstAudio), _): break
+        case (.milestone(.start), .time(let offset)) where offset > .seconds(2) && offset < .seconds(12): break
+        default: return false
+        }
         return switch verb {
-        case .drop, .hold, .reject: target.carriage != .tcp
-        case .interfaceDown, .routeFlap, .suspend: true
+        case .drop, .hold, .reject: target.carriage != .tcp && target.interface == nil
+        case .interfaceDown, .routeFlap: target.interface != "lte0"
+        case .suspend: true
         default: false
         }
     }

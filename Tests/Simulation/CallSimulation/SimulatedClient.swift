@@ -114,6 +114,7 @@ final class SimulatedClient: SimulatedHost {
     override func machineTimeout(now: Instant) { call.pointee.handleTimeout(now: now) }
     override func lineOutput(atMost limit: Int) -> [UInt8] { call.pointee.lineOutput(atMost: limit) }
     override var isLineFinished: Bool { call.pointee.isLineFinished && call.pointee.state == .ended }
+    override var hasLostLine: Bool { observer.instant(of: .lineOpen) != nil && call.pointee.isLineFinished }
     override func send(message: [UInt8], now: Instant) -> Bool { call.pointee.send(message: message, now: now) }
 
     override func take(_ input: Input, now: Instant) {

@@ -123,6 +123,8 @@ class SimulatedHost: VirtualHost {
     func sendDatagram(now: Instant) -> Bool { false }
     func lineOutput(atMost limit: Int) -> [UInt8] { [] }
     var isLineFinished: Bool { true }
+    /// The machine has given the line up.
+    var hasLostLine: Bool { false }
     /// Takes the machine's events; false when there was none.
     func pollEvents(now: Instant) -> Bool { false }
     func observe(now: Instant) {}

@@ -102,6 +102,7 @@ final class SimulatedServer: SimulatedHost {
     override var state: TransportState { call.pointee.state }
     override func machineTimeout(now: Instant) { if isAccepted { call.pointee.handleTimeout(now: now) } }
     override var isLineFinished: Bool { call.pointee.isLineFinished }
+    override var hasLostLine: Bool { isAccepted && call.pointee.isLineFinished }
     override func send(message: [UInt8], now: Instant) -> Bool { call.pointee.send(message: message, now: now) }
 
     override func lineOutput(atMost limit: Int) -> [UInt8] {
