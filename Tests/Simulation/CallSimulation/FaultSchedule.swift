@@ -97,7 +97,9 @@ final class FaultSchedule {
         call.client.release()
         call.server.release()
         // Without its line a call on the path ends in time, as long as lines are not opened again.
-        if call.networks.isHealedCarriageGood, !call.client.hasLostLine, !call.server.hasLostLine { call.observer.facts.healingSince = call.simulator.now }
+        if call.networks.isHealedCarriageGood, !call.client.hasLostLine, !call.server.hasLostLine {
+            call.observer.facts.healingSince = call.simulator.now
+        }
     }
 
     /// The client's system tells of its addresses, a moment later.

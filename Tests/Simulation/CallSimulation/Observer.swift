@@ -32,7 +32,6 @@ final class Observer {
         onMilestone(milestone)
     }
 
-
     /// Gives the observations away.
     func take() -> [(at: Instant, what: Observation)] {
         defer { observations = [] }

@@ -61,8 +61,8 @@ package struct ScenarioGenerator {
         scenario.client.messages.count = Int(ends.below(4)) * Int(ends.below(9))
         scenario.server.messages.count = Int(ends.below(4)) * Int(ends.below(9))
         if ends.percentile() < 10 {
-            scenario.client.messages.byteCounts = 40...8_000
-            scenario.server.messages.byteCounts = 40...8_000
+            if scenario.client.messages.count > 0 { scenario.client.messages.byteCounts = 40...8_000 }
+            if scenario.server.messages.count > 0 { scenario.server.messages.byteCounts = 40...8_000 }
         }
         guard !scenario.isCalm else { return }
         switch ends.percentile() {

@@ -333,7 +333,8 @@ final class SimulatedNetworks {
         interfaces.contains { interface in
             interface.isUp
                 && isGood(
-                    quality(of: interface.part, isLine: false), direction, faults: { fault in
+                    quality(of: interface.part, isLine: false), direction,
+                    faults: { fault in
                         fault.target.carriage != .tcp && isMeant(interface, fault.target)
                     })
         }
@@ -352,7 +353,8 @@ final class SimulatedNetworks {
         }
         return !isLate
             && isGood(
-                quality(of: 0, isLine: true), direction, faults: { fault in
+                quality(of: 0, isLine: true), direction,
+                faults: { fault in
                     fault.target.carriage != .udp
                         && (fault.target.interface == nil || fault.target.interface == scenario.networks[0].name)
                 })

@@ -129,7 +129,8 @@ final class SimulatedServer: SimulatedHost {
         guard let found = bytes[start...].firstRange(of: Array(old.utf8)) else { return bytes }
         bytes.replaceSubrange(found, with: Array(new.utf8))
         if answer == .wrongCertificate {
-            bytes[found.upperBound] = bytes[found.upperBound] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+            bytes[found.upperBound] =
+                bytes[found.upperBound] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
         }
         return bytes
     }
@@ -189,7 +190,9 @@ final class SimulatedServer: SimulatedHost {
     }
 
     override func sendDatagram(now: Instant) -> Bool {
-        guard var packet = pool.take(), let transmit = call.pointee.pollTransmit(into: &packet, now: now) else { return false }
+        guard var packet = pool.take(), let transmit = call.pointee.pollTransmit(into: &packet, now: now) else {
+            return false
+        }
         guard let hostID else { return true }
         let bytes = packet.copiedBytes
         network.send(bytes, from: hostID, on: transmit.path)

@@ -56,7 +56,8 @@ final class Stranger {
         }
     }
 
-    private func inject(_ bytes: [UInt8], from source: SocketAddress, to target: SocketAddress, at host: SimulatedHost) {
+    private func inject(_ bytes: [UInt8], from source: SocketAddress, to target: SocketAddress, at host: SimulatedHost)
+    {
         host.forged.append(bytes)
         call.network.inject(bytes, from: source, to: target)
     }

@@ -94,7 +94,9 @@ import Transport
         #expect(heard(call, by: .server).count > 200)
     }
 
-    @Test("A build without a media path says so; a call that wanted the WebSocket says nothing") func withoutPath() throws {
+    @Test("A build without a media path says so; a call that wanted the WebSocket says nothing") func withoutPath()
+        throws
+    {
         let missing = try run {
             $0.client.preference = .webrtc
             $0.client.hasMediaPath = false
@@ -105,7 +107,8 @@ import Transport
         #expect(heard(wanted, by: .server).count > 200)
     }
 
-    @Test("Datagrams that are refused are udp_blocked, datagrams that vanish are ice_no_response") func blocked() throws {
+    @Test("Datagrams that are refused are udp_blocked, datagrams that vanish are ice_no_response") func blocked() throws
+    {
         let refused = try run { $0.faults = [self.fault(.reject, for: .seconds(20), on: .udp)] }
         #expect(reason(refused) == .udpBlocked)
         #expect(refused.facts.pairsRefused == refused.facts.pairsChecked)

@@ -62,7 +62,9 @@ struct Tally: Codable {
         failures += other.failures
         outcomes.merge(other.outcomes, uniquingKeysWith: +)
         milestones.merge(other.milestones, uniquingKeysWith: +)
-        guard var sum = CoverageTally(numbers: coverage), let more = CoverageTally(numbers: other.coverage) else { return }
+        guard var sum = CoverageTally(numbers: coverage), let more = CoverageTally(numbers: other.coverage) else {
+            return
+        }
         sum.add(more)
         coverage = sum.numbers
     }
