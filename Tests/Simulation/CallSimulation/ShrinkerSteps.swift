@@ -75,8 +75,9 @@ enum ShrinkerSteps {
         for unit: Nanoseconds in [.seconds(10), .seconds(1), .milliseconds(100), .milliseconds(10), .milliseconds(1)] {
             if length % unit == 0 { break }
             let down = length / unit * unit
-            // Something that lasts must go on lasting: nothing is rounded to 0.
-            for rounded in [down, down + (length < 0 ? -unit : unit)] where rounded != 0 && !found.contains(rounded) {
+            // Near enough that it goes on lasting, and that rounding ends.
+            for rounded in [down, down + (length < 0 ? -unit : unit)]
+            where 2 * (rounded - length).magnitude <= length.magnitude && !found.contains(rounded) {
                 found.append(rounded)
             }
         }
