@@ -81,12 +81,12 @@ import Transport
 
     @Test func replaysAreLimited() {
         var count = 0
-        let result = shrunk(Self.crowded, limit: 10) { _ in
+        let result = shrunk(Self.crowded, limit: 5) { _ in
             count += 1
             return true
         }
-        #expect(result.replays == 10)
-        #expect(count == 10)
+        #expect(result.replays == 5)
+        #expect(count == 5)
     }
 
     @Test func aScenarioThatCannotBeRunIsNotSmaller() {
