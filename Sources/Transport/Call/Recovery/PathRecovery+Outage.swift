@@ -22,9 +22,11 @@ extension PathRecovery {
             deadline = min(deadline, answeredAt + Self.answerHolds)
         }
         if !isRepaired {
-            if !current.isWindowOver { deadline = min(deadline, windowEnd(of: current)) }
             if !isRecovering { deadline = min(deadline, current.brokenAt + Self.announceAfter) }
-            if !current.hasFreshSockets, isController { deadline = min(deadline, freshSocketsAt(current)) }
+            if !current.isWindowOver {
+                deadline = min(deadline, windowEnd(of: current))
+                if !current.hasFreshSockets, isController { deadline = min(deadline, freshSocketsAt(current)) }
+            }
         }
         return min(deadline, current.probeAt)
     }
@@ -101,7 +103,7 @@ extension PathRecovery {
         guard let current else { return }
         if let last = figures.outages.indices.last { figures.outages[last].repair = nil }
         if current.isCertain || now - current.brokenAt >= Self.announceAfter { setRecovering(true) }
-        if isController, !current.hasFreshSockets, now >= freshSocketsAt(current) {
+        if isController, !current.hasFreshSockets, !current.isWindowOver, now >= freshSocketsAt(current) {
             self.current?.hasFreshSockets = true
             if current.answeredAt == nil { effects.append(.openFreshSockets) }
         }
