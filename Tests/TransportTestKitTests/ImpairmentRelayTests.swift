@@ -37,6 +37,20 @@ import TransportTestKit
         #expect(relay.counters.udpUp.delivered == 4 && relay.counters.udpDown.delivered == 4)
     }
 
+    @Test("What does not pass by its content vanishes, both ways") func udpFilter() throws {
+        let target = RelayPeer.udp()
+        let relay = try relay(udp: [target.address]) { $0.passes = { $0.first == 1 } }
+        defer { relay.stop() }
+        let client = RelayPeer.udp(to: relay.udpAddresses[0])
+        for bytes in [[2, 0], [1, 1]] as [[UInt8]] { client.send(bytes) }
+        let seen = try #require(target.receive())
+        #expect(seen.bytes == [1, 1])
+        for bytes in [[2, 2], [1, 3]] as [[UInt8]] { target.send(bytes, to: seen.from) }
+        #expect(client.receive()?.bytes == [1, 3])
+        relay.stop()
+        #expect(relay.counters.udpUp.sent == 1 && relay.counters.udpDown.sent == 1)
+    }
+
     @Test("The delay of each direction is kept at least") func udpDelay() throws {
         let target = RelayPeer.udp()
         let relay = try relay(udp: [target.address]) {
