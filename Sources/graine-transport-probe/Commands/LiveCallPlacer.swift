@@ -150,6 +150,8 @@ struct LiveCallPlacer: CallPlacing {
         else { return nil }
         let at = (ContinuousClock.now - active).milliseconds
         guard let how = site.cause(outage, of: session.snapshot.path?.localAddress?.ip) else { return nil }
+        // The relay is no interface whose loss the system would tell of.
+        if outage.cause == .interface, how == .relay { session.networkMayHaveChanged() }
         tell(.outage(outage.cause, how: how))
         return (at, how)
     }
