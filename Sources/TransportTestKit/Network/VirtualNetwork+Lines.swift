@@ -134,7 +134,7 @@ extension VirtualNetwork {
         let accepted = min(max(0, room), bytes.count)
         if accepted < bytes.count {
             lines[id.index][side].wantsRoom = true
-            tellOfDeparture(id, side: side)
+            if lines[id.index].unsentLimit < .max { tellOfDeparture(id, side: side) }
         }
         lines[id.index][side].unacknowledged += accepted
         simulator.record(UInt64(accepted) << 16 | UInt64(truncatingIfNeeded: id.index))
