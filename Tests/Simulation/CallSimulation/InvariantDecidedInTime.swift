@@ -107,8 +107,10 @@ struct InvariantDecidedInTime {
                     "\(end) recovers \(JudgeText.seconds(now - began)) after the outage began, window 10 s")
             }
         }
-        guard machine.state == .connecting || machine.state == .active, let heardAt = picture[end].lineHeardAt
+        guard machine.state == .connecting || machine.state == .active, let cameAt = picture[end].lineHeardAt
         else { return }
+        // What came while the machine was not run is read as it goes on.
+        let heardAt = max(cameAt, picture[end].resumedAt)
         let isOnPath = machine.state == .active && picture[end].transport == .webrtc
         let limit = JudgeLimits.lineDead + (isOnPath ? JudgeLimits.lineLost : 0)
         if picture.isOverdue(heardAt + limit, of: end, now: now) {

@@ -85,6 +85,20 @@ import Transport
         #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.decidedInTime]))
     }
 
+    @Test(arguments: [0, 1_000]) func whatCameToAMachineThatIsNotRunIsHeardLater(_ late: Nanoseconds) {
+        var call = HandMadeCall()
+        var suspend = Fault(anchor: .milestone(.active), verb: .suspend)
+        suspend.length = .seconds(12)
+        call.call.scenario.faults = [suspend]
+        call.call.scenario.client.preference = .websocket
+        call.becomeActive(on: .websocket)
+        call.see(.fault(index: 0, isBeginning: true), at: .seconds(2))
+        call.see(.arrived(.client, .line(0), byteCount: 4, frame: nil), at: .seconds(3))
+        call.see(.fault(index: 0, isBeginning: false), at: .seconds(14))
+        call.hangUp(at: .seconds(24) + late)
+        #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.decidedInTime]))
+    }
+
     @Test func aMachineThatIsNotRunIsNotLate() {
         var call = opened(until: .start)
         var suspend = Fault(anchor: .milestone(.start), verb: .suspend)
