@@ -183,6 +183,20 @@ import TransportTestKit
         #expect(run.client.outcome == .ended(.failed(message: CallMessage.lineLost)))
     }
 
+    @Test("A bridge the server asked for on a line that dies is over with the line: the path goes on carrying the call")
+    func bridgeOnDeadLine() throws {
+        let run = try active()
+        setPath(run, up: false, down: true)
+        self.run(run, to: 3_600)
+        #expect(run.server.call.isBridgeAsked)
+        run.network.cutLine(try #require(run.client.line), with: .silent)
+        setPath(run, up: true, down: true)
+        self.run(run, to: 25_000)
+        #expect(run.client.call.state == .active && run.server.call.state == .active)
+        #expect(run.client.call.isRecovering == false)
+        #expect(run.client.call.outages.map(\.outcome) == [.recovered])
+    }
+
     @Test(
         "A new NAT port: the server sees the audio from a stranger, asks for a check, and the path is back in 2 round trips"
     )

@@ -47,6 +47,8 @@ extension ClientCall {
     func isRefusal(_ code: UInt16) -> Bool { timings.welcome == nil && LineClose.rejections.contains(code) }
 
     mutating func lineClosed(code: UInt16?, reason: String, now: Instant) {
+        // What the server asked for on it cannot be taken back any more, nor given.
+        carriages.recovery?.peerBridge(false, now: now)
         if let code, isRefusal(code) {
             refusal = LineRefusal(closeCode: code) ?? LineRefusal(code: .refused, status: Int(code), message: reason)
             return policy.lineRefused(CallMessage.refused(status: Int(code)), now: now)

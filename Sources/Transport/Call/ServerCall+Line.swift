@@ -58,6 +58,7 @@ extension ServerCall {
                 let code = LineErrorCode.messageTooLarge.rawValue
                 send(.error(ControlMessage.LineError(code: code, message: "a message is too large")))
             case .closed, .refused:
+                carriages.recovery?.peerBridge(false, now: now)
                 policy.lineClosed(isPathLost: carriages.recovery?.isWindowOver ?? false, now: now)
             }
         }
