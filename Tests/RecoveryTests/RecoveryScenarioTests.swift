@@ -188,7 +188,7 @@ import TransportTestKit
         let run = try active()
         setPath(run, up: false, down: true)
         self.run(run, to: 3_600)
-        #expect(run.server.call.isBridgeAsked)
+        #expect(run.server.call.isBridgeAsked == true)
         run.network.cutLine(try #require(run.client.line), with: .silent)
         setPath(run, up: true, down: true)
         self.run(run, to: 25_000)

@@ -9,8 +9,8 @@ struct InvariantDecidedInTime {
         var isRecovering = false
         var openedAt: Instant?
         var recoversSince: Instant?
-        /// The first suspicion of an outage, and when it was last over.
-        var outageBegan: Instant?
+        /// What the outage has recovered for before, and when it was last over.
+        var recovered: Nanoseconds = 0
         var outageEnded: Instant?
     }
 
@@ -52,10 +52,11 @@ struct InvariantDecidedInTime {
         if machine.openedAt == nil, state == .connecting { machine.openedAt = now }
         if isRecovering, !machine.isRecovering {
             let isSame = machine.outageEnded.map { now - $0 < JudgeLimits.sameOutage } ?? false
-            if !isSame { machine.outageBegan = now }
+            if !isSame { machine.recovered = 0 }
             machine.recoversSince = now
         } else if !isRecovering, machine.isRecovering {
             machine.outageEnded = now
+            machine.recovered += machine.recoversSince.map { now - $0 } ?? 0
             machine.recoversSince = nil
         }
         machine.isSeen = true
@@ -98,13 +99,13 @@ struct InvariantDecidedInTime {
     private func check(
         _ machine: End, of end: CallEnd, at now: Instant, picture: JudgePicture, findings: inout JudgeFindings
     ) {
-        if let began = machine.outageBegan, let since = machine.recoversSince {
+        if let since = machine.recoversSince {
             // An outage that begins again behind its window has nothing left, but may be seen for an instant.
-            let due = max(began + JudgeLimits.recovering, since)
+            let due = since + max(0, JudgeLimits.recovering - machine.recovered)
             if picture.isOverdue(due + grace(of: end), of: end, now: now) {
                 findings.report(
                     .decidedInTime, at: now,
-                    "\(end) recovers \(JudgeText.seconds(now - began)) after the outage began, window 10 s")
+                    "\(end) has recovered for \(JudgeText.seconds(machine.recovered + (now - since))), window 10 s")
             }
         }
         guard machine.state == .connecting || machine.state == .active, let cameAt = picture[end].lineHeardAt

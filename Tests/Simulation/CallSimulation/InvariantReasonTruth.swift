@@ -53,7 +53,7 @@ enum InvariantReasonTruth {
 
     /// Certificate, profile, or somebody who bends or adds datagrams while they are not protected yet.
     private static func hasBrokenHandshake(_ scenario: Scenario, _ facts: CallFacts) -> Bool {
-        if facts.isCertificateSwapped || facts.lacksCommonProfile { return true }
+        if facts.isCertificateSwapped || facts.lacksCommonProfile || scenario.server.answer == .alert { return true }
         return scenario.faults.contains { fault in
             switch fault.verb {
             case .corrupt, .forgeJunk, .replayHandshake: true

@@ -136,6 +136,8 @@ package struct CallFigures: Hashable, Sendable {
     /// Datagrams sent, and those of them that were checks, handshake, or control of the media.
     package var datagramsSent = 0
     package var checksSent = 0
+    /// Answers to checks, errors included.
+    package var answersSent = 0
     package var handshakeSent = 0
     package var reportsSent = 0
     /// Messages of the line's that were ignored.

@@ -54,6 +54,16 @@ package struct Scenario: Hashable, Sendable {
             case wrongCertificate = "wrong-certificate"
             /// It knows none of the offered SRTP profiles.
             case noProfile = "no-profile"
+            /// It names no address that UDP reaches.
+            case noCandidates = "no-candidates"
+            /// It is no lite end, names no address, and does not say that none is to come.
+            case noTrickle = "no-trickle"
+            /// Its password is another than its answer says.
+            case wrongPassword = "wrong-password"
+            /// It answers checks and no handshake.
+            case deaf
+            /// It answers the handshake with a fatal alert.
+            case alert
         }
 
         package var answer = Answer.usable

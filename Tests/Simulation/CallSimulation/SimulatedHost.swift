@@ -248,7 +248,8 @@ class SimulatedHost: VirtualHost {
         case .check:
             figures.checksSent += 1
             lastCheck = (bytes, path)
-        case .checkAnswer, .checkError: figures.checksSent += 1
+        // They are as many as the requests that ask for them.
+        case .checkAnswer, .checkError: figures.answersSent += 1
         case .handshake:
             figures.handshakeSent += 1
             lastFlight = (bytes, path)

@@ -108,7 +108,8 @@ final class SimulatedServer: SimulatedHost {
     override func lineOutput(atMost limit: Int) -> [UInt8] {
         let bytes = call.pointee.lineOutput(atMost: limit)
         switch answer {
-        case .actpass, .missing, .wrongCertificate: return rewriteWelcome(bytes)
+        case .actpass, .missing, .wrongCertificate, .noCandidates, .noTrickle, .wrongPassword, .deaf, .alert:
+            return rewriteWelcome(bytes)
         case .usable, .declined, .standard, .noProfile: return bytes
         }
     }
@@ -119,20 +120,33 @@ final class SimulatedServer: SimulatedHost {
             return bytes
         }
         isRewritten = true
-        let (old, new): (String, String) =
-            switch answer {
-            case .actpass: ("a=setup:passive", "a=setup:actpass")
-            case .missing: (#""webrtc":{"#, #""webrtx":{"#)
-            default: ("a=fingerprint:sha-256 ", "a=fingerprint:sha-256 ")
-            }
         var bytes = bytes
-        guard let found = bytes[start...].firstRange(of: Array(old.utf8)) else { return bytes }
-        bytes.replaceSubrange(found, with: Array(new.utf8))
-        if answer == .wrongCertificate {
-            bytes[found.upperBound] =
-                bytes[found.upperBound] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+        for (old, new) in rewrites {
+            var from = start
+            while let found = bytes[from...].firstRange(of: Array(old.utf8)) {
+                bytes.replaceSubrange(found, with: Array(new.utf8))
+                from = found.upperBound
+                guard answer == .wrongCertificate || answer == .wrongPassword else { continue }
+                bytes[from] = bytes[from] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+            }
         }
         return bytes
+    }
+
+    /// What of the welcome becomes what; behind the last two the next character changes.
+    private var rewrites: [(old: String, new: String)] {
+        switch answer {
+        case .actpass: [("a=setup:passive", "a=setup:actpass")]
+        case .missing: [(#""webrtc":{"#, #""webrtx":{"#)]
+        case .noCandidates: [(" udp ", " tcp ")]
+        case .noTrickle:
+            [(" udp ", " tcp "), ("a=ice-lite", "a=ice-lits"), ("a=end-of-candidates", "a=end-of-candidatez")]
+        // The handshake does not go by the line then.
+        case .deaf, .alert: [(#""dtls":["#, #""dtlx":["#)]
+        case .wrongCertificate: [("a=fingerprint:sha-256 ", "a=fingerprint:sha-256 ")]
+        case .wrongPassword: [("a=ice-pwd:", "a=ice-pwd:")]
+        case .usable, .declined, .standard, .noProfile: []
+        }
     }
 
     override func take(_ input: Input, now: Instant) {
@@ -154,6 +168,7 @@ final class SimulatedServer: SimulatedHost {
     /// all else by its tuple, and media from a new one by its sender.
     private func deliver(_ bytes: [UInt8], _ path: NetworkPath, now: Instant) {
         let isRoute = routes.contains(path)
+        if isDeaf, case .handshake = Datagram(bytes) { return refuseHandshake(on: path) }
         switch Datagram(bytes) {
         case .check, .checkAnswer, .checkError: break
         case .handshake where !isRoute:
@@ -171,6 +186,15 @@ final class SimulatedServer: SimulatedHost {
         let flights = early.filter { $0.path == path && now - $0.at < Self.earlyFlightsKept }
         early.removeAll { $0.path == path }
         for flight in flights { give(flight.bytes, path, now: now) }
+    }
+
+    /// Its handshake is somebody else's: nothing of it goes in or out.
+    private var isDeaf: Bool { answer == .deaf || answer == .alert }
+
+    /// Says nothing, or a fatal handshake_failure in a record of epoch 0 (RFC 6347 §4.1).
+    private func refuseHandshake(on path: NetworkPath) {
+        guard answer == .alert, let hostID else { return }
+        network.send([21, 254, 253, 0, 0, 0, 0, 0, 0, 0, 1, 0, 2, 2, 40], from: hostID, on: path)
     }
 
     private static func sender(of bytes: [UInt8]) -> UInt32? {
@@ -195,6 +219,7 @@ final class SimulatedServer: SimulatedHost {
         }
         guard let hostID else { return true }
         let bytes = packet.copiedBytes
+        if isDeaf, case .handshake = Datagram(bytes) { return true }
         network.send(bytes, from: hostID, on: transmit.path)
         noteSent(bytes, on: transmit.path)
         return true

@@ -66,7 +66,7 @@ import TransportTestKit
             case .bind, .noAnswer, .tls: endpoint = try AgentEndpoint(configuration: EndpointConfiguration()) { _ in }
             case .noCandidates:
                 var configuration = EndpointConfiguration()
-                configuration.announcedAddresses = ["::1"]
+                configuration.announcedAddresses = ["127.0.0.1": "::1"]
                 endpoint = try AgentEndpoint(configuration: configuration) { _ in }
             case .refused: url = "ws://127.0.0.1:1/call"
             case .acceptKey:
@@ -163,7 +163,7 @@ import TransportTestKit
                 let stream = accept(listener, nil, nil)
                 guard stream >= 0 else { return }
                 _ = recv(stream, &room, room.count, 0)
-                _ = send(stream, answer, answer.utf8.count, Int32(MSG_NOSIGNAL.rawValue))
+                _ = send(stream, answer, answer.utf8.count, Int32(MSG_NOSIGNAL))
                 _ = recv(stream, &room, room.count, 0)
                 _ = Glibc.close(stream)
             }
