@@ -271,6 +271,23 @@ import Transport
         #expect(recovery.figures.outages.last?.cause == .oneWay)
     }
 
+    @Test("What a one-way outage uses of the window counts, though audio came all the while")
+    func oneWayUsesTheWindow() {
+        var recovery = calm()
+        recovery.reported(standstills: 3, now: at(2_010))
+        hear(&recovery, from: 2_020, to: 8_000)
+        recovery.reported(standstills: 0, now: at(8_010))
+        hear(&recovery, from: 8_020, to: 8_600)
+        #expect(recovery.figures.outages.last?.repair == .milliseconds(6_000))
+        #expect(!recovery.hasOutage)
+        // 6 s are used: 4 are left.
+        recovery.reported(standstills: 3, now: at(9_000))
+        hear(&recovery, from: 9_020, to: 12_980)
+        #expect(!recovery.isWindowOver)
+        hear(&recovery, from: 13_000, to: 13_020)
+        #expect(recovery.isWindowOver && recovery.figures.outageCount == 1)
+    }
+
     @Test("A process that did not run for 4 s: one event, whose window begins when it runs again")
     func stall() {
         var recovery = calm()

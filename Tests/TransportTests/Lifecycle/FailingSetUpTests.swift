@@ -131,22 +131,21 @@ import TransportTestKit
         private let listener: Int32
 
         init() throws {
-            listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            let accepting = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
             address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
             var length = socklen_t(MemoryLayout<sockaddr_in>.size)
             let isBound = withUnsafeMutablePointer(to: &address) { pointer in
                 pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                    bind(listener, address, length) == 0 && listen(listener, 64) == 0
-                        && getsockname(listener, address, &length) == 0
+                    bind(accepting, address, length) == 0 && listen(accepting, 64) == 0
+                        && getsockname(accepting, address, &length) == 0
                 }
             }
             try #require(isBound)
             port = UInt16(bigEndian: address.sin_port)
-            let listener = listener
-            let thread = Thread { Self.serve(listener) }
-            thread.start()
+            listener = accepting
+            Thread.detachNewThread { Self.serve(accepting) }
         }
 
         func close() {

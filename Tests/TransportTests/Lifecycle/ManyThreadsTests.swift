@@ -26,14 +26,19 @@ import Transport
         #expect(round >= UInt64(Self.calls))
     }
 
+    /// Counts from several tasks.
+    private final class Count: Sendable {
+        let value = Atomic<Int>(0)
+    }
+
     private static func use(_ configuration: TransportConfiguration, seed: UInt64) async throws {
         let session = try TransportSession(configuration: configuration)
         try session.start()
-        let ended = Atomic<Int>(0)
+        let ended = Count()
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 for await event in session.events {
-                    if case .ended = event { ended.add(1, ordering: .relaxed) }
+                    if case .ended = event { ended.value.add(1, ordering: .relaxed) }
                 }
             }
             // One thread writes and one reads sound: the rings know no more.
@@ -68,7 +73,7 @@ import Transport
                 }
             }
         }
-        #expect(ended.load(ordering: .relaxed) == 1)
+        #expect(ended.value.load(ordering: .relaxed) == 1)
         #expect(await session.outcome() == .ended(.local))
     }
 }

@@ -92,8 +92,7 @@ extension PathRecovery {
     private mutating func repaired(now: Instant) {
         guard let current, let last = figures.outages.indices.last else { return }
         if figures.outages[last].repair == nil {
-            let at = max(current.steadySince ?? now, current.answeredAt ?? current.brokenAt)
-            figures.outages[last].repair = Duration(nanoseconds: current.used + max(0, at - current.brokenAt))
+            figures.outages[last].repair = Duration(nanoseconds: current.used + (now - current.brokenAt))
         }
         self.current?.isWindowOver = false
         setRecovering(false)
@@ -150,8 +149,8 @@ extension PathRecovery {
 
     mutating func finish(_ outcome: OutageOutcome, now: Instant) {
         guard let current, let last = figures.outages.indices.last else { return }
-        let repairedAt = isRepaired ? max(current.steadySince ?? now, current.answeredAt ?? current.brokenAt) : now
-        lastEnd = (now, current.used + max(0, repairedAt - current.brokenAt))
+        let used = isRepaired ? figures.outages[last].repair?.nanoseconds : nil
+        lastEnd = (now, used ?? current.used + (now - current.brokenAt))
         if !isRepaired { noteSilence(now: now) }
         figures.outages[last].outcome = outcome
         if outcome == .falseAlarm {
