@@ -1,16 +1,19 @@
 import ICELite
 import Transport
+import TransportMedia
 
 /// Rule 12: 12 s after the last fault the call runs on one carriage without gaps, or has ended as the rules allow.
 struct InvariantLiveness {
     private var isChecked = false
     private var healedAt: Instant?
+    private var healed: AudioCarriage?
     private var gapAtClient = 0
     private var gapAtServer = 0
 
     mutating func begin(_ call: ObservedCall) {
         self = InvariantLiveness()
         healedAt = call.facts.healingSince.map { $0 + JudgeLimits.healed }
+        healed = call.facts.healedCarriage
     }
 
     mutating func take(
@@ -24,7 +27,8 @@ struct InvariantLiveness {
             gapAtServer = isFrame ? 0 : gapAtServer + 1
         }
         let talker = picture[end.peer]
-        guard !isFrame, let runs = picture.bothRunSince, let talks = talker.talksSince,
+        // A call on the line is not helped by a path that was made good.
+        guard !isFrame, healed != .path || picture[end].transport == .webrtc, let runs = picture.bothRunSince, let talks = talker.talksSince,
             now - talker.capturedAt <= JudgeLimits.talking,
             now - max(talks, runs) >= 2 * picture.roundTrip + JudgeLimits.carriableAfter
         else { return }
