@@ -191,6 +191,8 @@ package final class ClientHost: CallHost, VirtualHost {
             if case .stateChanged(.active) = event { speak() }
             if case .ended(let outcome) = event { self.outcome = outcome }
             if case .resolve(let server) = event { wanted.append(server) }
+            // A second line finds the server as the first one did: gone.
+            if case .lineWanted = event { call.lineEnded(now: now) }
             events.append(event)
         }
     }

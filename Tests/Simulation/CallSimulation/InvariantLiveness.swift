@@ -28,7 +28,8 @@ struct InvariantLiveness {
         }
         let talker = picture[end.peer]
         // A call on the line is not helped by a path that was made good.
-        guard !isFrame, healed != .path || picture[end].transport == .webrtc, let runs = picture.bothRunSince, let talks = talker.talksSince,
+        guard !isFrame, healed != .path || picture[end].transport == .webrtc, let runs = picture.bothRunSince,
+            let talks = talker.talksSince,
             now - talker.capturedAt <= JudgeLimits.talking,
             now - max(talks, runs) >= 2 * picture.roundTrip + JudgeLimits.carriableAfter
         else { return }

@@ -54,11 +54,11 @@ import Transport
         var call = HandMadeCall()
         call.becomeActive(on: .webrtc)
         call.see(.state(.client, .active, isRecovering: true), at: .seconds(5))
-        call.see(.state(.client, .active, isRecovering: false), at: .seconds(9))
-        let again = Nanoseconds.seconds(9) + .milliseconds(apart)
+        call.see(.state(.client, .active, isRecovering: false), at: .seconds(12))
+        let again = Nanoseconds.seconds(12) + .milliseconds(apart)
         call.see(.state(.client, .active, isRecovering: true), at: again)
-        call.see(.state(.client, .active, isRecovering: false), at: again + .seconds(2))
-        call.hangUp(at: .seconds(17))
+        call.see(.state(.client, .active, isRecovering: false), at: again + .seconds(4))
+        call.hangUp(at: .seconds(22))
         #expect(call.violations.map(\.invariant) == (apart == 5_000 ? [] : [.decidedInTime]))
     }
 

@@ -10,13 +10,14 @@ import TransportTestKit
 @Suite("Set-ups that fail", .timeLimit(.minutes(10))) struct FailingSetUpTests {
     private static let attempts = 300
     private static let growthLimit = 5 << 20
+    /// What a library may open once, whenever it likes.
+    private static let allowance = 2
 
     /// The points at which a set-up fails: those of the case that need no proxy.
     enum Fault: String, CaseIterable, Sendable {
         case bind
         case refused
         case noCandidates
-        case noAnswer
         case tls
         case acceptKey
     }
@@ -30,7 +31,6 @@ import TransportTestKit
         case .bind: await #expect(processExitsWith: .success) { try await Self.fail(.bind) }
         case .refused: await #expect(processExitsWith: .success) { try await Self.fail(.refused) }
         case .noCandidates: await #expect(processExitsWith: .success) { try await Self.fail(.noCandidates) }
-        case .noAnswer: await #expect(processExitsWith: .success) { try await Self.fail(.noAnswer) }
         case .tls: await #expect(processExitsWith: .success) { try await Self.fail(.tls) }
         case .acceptKey: await #expect(processExitsWith: .success) { try await Self.fail(.acceptKey) }
         }
@@ -45,7 +45,7 @@ import TransportTestKit
         for _ in 0..<attempts { try await site.attempt() }
         let isQuiet = await HangUpCase.comes {
             let now = ProcessFigures.now()
-            return now.descriptors == before.descriptors && now.ownThreads == before.ownThreads
+            return now.descriptors <= before.descriptors + allowance && now.ownThreads == before.ownThreads
         }
         let after = ProcessFigures.now()
         #expect(isQuiet, "\(before) before, \(after) after: \(ProcessFigures.descriptorKinds())")
@@ -63,7 +63,7 @@ import TransportTestKit
         init(_ fault: Fault) throws {
             self.fault = fault
             switch fault {
-            case .bind, .noAnswer, .tls: endpoint = try AgentEndpoint(configuration: EndpointConfiguration()) { _ in }
+            case .bind, .tls: endpoint = try AgentEndpoint(configuration: EndpointConfiguration()) { _ in }
             case .noCandidates:
                 var configuration = EndpointConfiguration()
                 configuration.announcedAddresses = ["127.0.0.1": "::1"]
@@ -92,11 +92,6 @@ import TransportTestKit
             case .noCandidates:
                 configuration.trust = .insecure
                 configuration.addressFamily = .v4
-            case .noAnswer:
-                configuration.trust = .insecure
-                // Discards what it gets: no answer.
-                let discard = SocketAddress(ip: .loopbackV4, port: 9)
-                configuration.pathDetour = { _ in discard }
             case .bind: return
             }
             let session = try TransportSession(configuration: configuration)
@@ -109,7 +104,7 @@ import TransportTestKit
             }
             let outcome = await session.outcome()
             switch fault {
-            case .noCandidates, .noAnswer: #expect(outcome == .ended(.local))
+            case .noCandidates: #expect(outcome == .ended(.local))
             case .bind, .refused, .tls, .acceptKey:
                 guard case .failed = outcome else {
                     Issue.record("\(fault): \(outcome)")
