@@ -150,7 +150,7 @@ private final class NumberedCalls: CallPlacing {
     @Test("The timeout keeps what was measured, and no further call is placed")
     func stopped() async throws {
         let calls = NumberedCalls { number, call in if number == 3 { call.setup.active = nil } }
-        let result = try await run("connect wss://h/ --repeat 9 --timeout 2 --json -", calls)
+        let result = try await run("connect wss://h/ --repeat 9 --timeout 10 --json -", calls)
         #expect(result.code == .timedOut)
         let report = try json(result.output)
         #expect(SchemaValidator(schema: ReportSchema.json).problems(report) == [])

@@ -192,7 +192,10 @@ package final class ClientHost: CallHost, VirtualHost {
             if case .ended(let outcome) = event { self.outcome = outcome }
             if case .resolve(let server) = event { wanted.append(server) }
             // A second line finds the server as the first one did: gone.
-            if case .lineWanted = event { call.lineEnded(now: now) }
+            if case .lineWanted = event {
+                hasLineEnded = true
+                call.lineEnded(now: now)
+            }
             events.append(event)
         }
     }
