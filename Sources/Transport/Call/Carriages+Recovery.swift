@@ -53,6 +53,8 @@ extension Carriages {
         guard isActive else { return }
         if lastInputAt != .never, now - lastInputAt > Self.stallLimit {
             line?.excuseSilence(now: now)
+            // Consent may be over: nothing more is sent there, whatever the input is.
+            path?.handleTimeout(now: now)
             recovery?.stalled(now: now)
         }
         lastInputAt = now

@@ -27,8 +27,9 @@ struct InvariantLiveness {
             gapAtServer = isFrame ? 0 : gapAtServer + 1
         }
         let talker = picture[end.peer]
-        // A call on the line is not helped by a path that was made good.
-        guard !isFrame, healed != .path || picture[end].transport == .webrtc, let runs = picture.bothRunSince,
+        // A call is not helped by the other carriage, which was made good.
+        guard !isFrame, healed.map({ ($0 == .path) == (picture[end].transport == .webrtc) }) ?? true,
+            let runs = picture.bothRunSince,
             let talks = talker.talksSince,
             now - talker.capturedAt <= JudgeLimits.talking,
             now - max(talks, runs) >= 2 * picture.roundTrip + JudgeLimits.carriableAfter
