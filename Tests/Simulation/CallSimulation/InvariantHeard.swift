@@ -97,8 +97,7 @@ struct InvariantHeard {
     private func limit(at end: CallEnd, isRebinding: Bool, now: Instant, picture: JudgePicture) -> Nanoseconds {
         if isRebinding { return 2 * roundTrip + JudgeLimits.rebindMargin + allowance - JudgeLimits.heardMargin }
         let hasAlarmed = picture[end].bridgeOffAt.map { now - $0 <= JudgeLimits.doubledFor } ?? false
-        let suspicion =
-            (hasAlarmed ? min(2 * threshold, JudgeLimits.suspicionMost) : threshold) + JudgeLimits.thresholdDoubt
+        let suspicion = hasAlarmed ? min(2 * threshold, JudgeLimits.suspicionMost) : threshold
         let limit = suspicion + roundTrip + allowance
         guard roundTrip <= JudgeLimits.shortRoundTrip, suspicion == JudgeLimits.suspicion else { return limit }
         return min(limit, JudgeLimits.heardAbsolutely)

@@ -62,14 +62,10 @@ enum JudgeLimits {
     /// Frames captured this near to the call's end do not count as unheard.
     static let oracleTail = Nanoseconds.seconds(1)
 
-    /// The threshold in force is the machine's own; what the scenario tells of it is an estimate, this near.
-    static let thresholdDoubt = Nanoseconds.milliseconds(30)
-
     // MARK: 7, bounded
 
-    /// Packets of an end in any second: 3 × 50 audio (the bridge, and two addresses while a peer's move waits for its
-    /// confirmation), checks, others.
-    static let audioPackets = 150
+    /// Packets of an end in any second: 2 × 50 audio, checks, others.
+    static let audioPackets = 100
     static let checks = 60
     static let otherPackets = 20
     static let packets = audioPackets + checks + otherPackets
@@ -86,8 +82,8 @@ enum JudgeLimits {
     static let playoutDelay = Nanoseconds.milliseconds(800 + 60)
     /// Holds of the network may push it up for this long.
     static let delayAfterHold = Nanoseconds.milliseconds(1_500)
-    /// What a sender holds before it hands it to the line, and a frame.
-    static let senderHolds = Nanoseconds.milliseconds(200 + 20)
+    /// What a sender holds before it hands it to the line: a ring of 100 ms and the frame that fills it.
+    static let senderHolds = Nanoseconds.milliseconds(100 + 20)
 
     // MARK: 10, 11, 12
 
