@@ -2,6 +2,7 @@
 # Builds the simulation (release) and runs whole calls on a virtual clock, one process a core; the first hundredth of them
 # again in one process, which must come to the same trace. Fails when a rule is broken that Tests/Simulation/known.txt does not
 # have for that seed, and when what stands there is broken no more.
+# Then twenty minutes of one call whose link stalls for 500 ms every 20 s: bridged at most each time, and never recovering.
 # Usage: Scripts/simulate.sh [A..B]   the seeds, 1..10000 unless told
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -38,3 +39,13 @@ if [[ $broken != "$known" ]]; then
     exit 1
 fi
 echo "rules: nothing broken but the $(grep -c . <<<"$known" || true) calls of Tests/Simulation/known.txt"
+
+"$simulation" scenario Tests/Simulation/stalls.scenario >"$out" || { tail -40 "$out"; exit 1; }
+recovering=$(grep -c RECOVERING "$out" || true)
+bridges=$(grep -cE '^ +[0-9.]+ s  bridge on' "$out" || true)
+stalls=$(grep -c ' drop ' Tests/Simulation/stalls.scenario)
+echo "stalls: $stalls of 500 ms in 20 minutes, $bridges bridged by the client, 2 s each at least, $recovering times recovering"
+if ((recovering > 0 || bridges == 0 || bridges > stalls)) || grep -q 'epoch 2' "$out"; then
+    echo "error: stalls of 500 ms are to be bridged, and no more" >&2
+    exit 1
+fi
