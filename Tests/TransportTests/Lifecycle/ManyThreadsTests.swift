@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 import Transport
 
-/// Calls used from many threads at once. `Scripts/tsan.sh` runs it under ThreadSanitizer, for 30 s.
+/// Calls used from many threads at once.
 @Suite("Calls used by many threads", .timeLimit(.minutes(10))) struct ManyThreadsTests {
     private static let tasks = 8
     /// Calls in a row; `GRAINE_STRESS_SECONDS` repeats them for as long as it says.
