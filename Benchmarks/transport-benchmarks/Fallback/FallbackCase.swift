@@ -48,7 +48,7 @@ struct FallbackSample: Sendable {
 }
 
 /// The calls of one case, counted.
-struct FallbackCell: Sendable {
+struct FallbackCell: TrialCell {
     let fallbackCase: FallbackCase
     let samples: [FallbackSample]
 

@@ -3,61 +3,28 @@ internal import TransportTestKit
 
 /// `transport-benchmarks fallback`: how soon a call is heard where UDP does not work, and for what reason it says.
 enum FallbackRun {
-    private static let virtualCalls = 20
-    private static let socketCalls = 20
     private static let roundTrip = 100
     private static let patience = Duration.seconds(30)
+    private static let command = TrialCommand<FallbackCase, FallbackCell>(
+        name: "fallback", virtualCalls: 20, socketCalls: 20)
 
     /// Its arguments.
-    static let usage = TrialOptions.usage("fallback", virtualCalls: virtualCalls, socketCalls: socketCalls)
+    static var usage: String { command.usage }
 
     /// Runs it and returns the exit code: 0 when every call was made and heard.
     static func run(_ arguments: [String]) async -> Int32 {
-        let options: TrialOptions
-        do throws(Options.Failure) {
-            options = try TrialOptions(
-                arguments, command: "fallback", virtualCalls: virtualCalls, socketCalls: socketCalls)
-        } catch {
-            say("error: \(error.text)\n\(usage)", toErrors: true)
-            return 64
-        }
-        let isQuiet = options.json == "-"
-        if Report.configuration == "debug" { say("warning: a debug build; build with -c release", toErrors: true) }
-        let site: TrialSite?
-        do {
-            site = options.kind == .sockets ? try TrialSite() : nil
-        } catch {
-            say("error: \(error)", toErrors: true)
-            return 71
-        }
-        defer { site?.close() }
-        say(FallbackCell.header, toErrors: isQuiet)
-        var cells: [FallbackCell] = []
-        for fallbackCase in FallbackCase.allCases where options.wants(fallbackCase.rawValue) {
-            let samples = await TrialRun.samples(options) { seed in
-                guard let site else { return VirtualFallback(fallbackCase: fallbackCase).call(seed: seed) }
-                return await call(fallbackCase, at: site, seed: seed)
+        await command.run(
+            arguments,
+            cell: { fallbackCase, options, site in
+                let samples = await TrialRun.samples(options) { seed in
+                    guard let site else { return VirtualFallback(fallbackCase: fallbackCase).call(seed: seed) }
+                    return await call(fallbackCase, at: site, seed: seed)
+                }
+                return FallbackCell(fallbackCase: fallbackCase, samples: samples)
             }
-            cells.append(FallbackCell(fallbackCase: fallbackCase, samples: samples))
-            say(cells[cells.count - 1].line, toErrors: isQuiet)
+        ) { cell, calls in
+            cell.samples.count == calls && cell.samples.allSatisfy { $0.firstAudio != nil }
         }
-        let json = """
-            {
-              "schema": "graine.benchmarks.fallback/1", "configuration": "\(Report.configuration)",
-              "kind": "\(options.kind.rawValue)", "cells": [
-            \(cells.map(\.json).joined(separator: ",\n"))
-              ]
-            }
-
-            """
-        if let path = options.json, !write(json, to: path) {
-            say("error: cannot write \(path)", toErrors: true)
-            return 71
-        }
-        let isSound = cells.allSatisfy { cell in
-            cell.samples.count == options.calls && cell.samples.allSatisfy { $0.firstAudio != nil }
-        }
-        return isSound ? 0 : 1
     }
 
     /// One call on sockets, hung up once it is active; nil when it cannot be made.

@@ -62,7 +62,7 @@ struct OutageSample: Sendable {
 }
 
 /// The calls of one case, counted.
-struct OutageCell: Sendable {
+struct OutageCell: TrialCell {
     let outageCase: OutageCase
     let samples: [OutageSample]
 

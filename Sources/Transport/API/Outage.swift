@@ -2,7 +2,7 @@
 public enum OutageCause: String, Hashable, Sendable, CaseIterable {
     /// Nothing authenticated came for longer than the path's own rhythm explains.
     case silence
-    /// The address or route that the selected pair used is gone.
+    /// The local address that the selected pair used is gone.
     case networkChange = "network_change"
     /// This machine refused to send on the selected pair (EPERM, ENETUNREACH and the like).
     case sendRefused = "send_refused"
@@ -12,7 +12,7 @@ public enum OutageCause: String, Hashable, Sendable, CaseIterable {
     case oneWay = "one_way"
     /// Consent to send has expired (RFC 7675), or the server asked for an ICE restart.
     case consent
-    /// The application said that the network may have changed.
+    /// The application said that the network may have changed, or the machine's default route leaves by another interface.
     case hint
     /// This process did not run for a while: it was stopped, or the machine slept.
     case stall

@@ -29,15 +29,15 @@ extension Carriages {
 
     /// Audio on the line is taken beside the path's: a bridge is on, or was a moment ago.
     func takesBridge(now: Instant) -> Bool {
-        guard inForce == .webrtc, let recovery else { return false }
-        if recovery.isBridging { return true }
-        return recovery.bridgeEndedAt.map { now - $0 <= limits.closedCarriageGrace.nanoseconds } ?? false
+        guard inForce == .webrtc else { return false }
+        if isBridging { return true }
+        return recovery?.bridgeEndedAt.map { now - $0 <= limits.closedCarriageGrace.nanoseconds } ?? false
     }
 
     /// Whether the next packet goes on the line, too: not behind others while the path may be the faster.
     var bridgesNext: Bool {
-        guard let recovery, recovery.isBridging else { return false }
-        return recovery.isBroken || queuedLineAudio == 0
+        guard isBridging else { return false }
+        return recovery?.isBroken == true || queuedLineAudio == 0
     }
 
     private var queuedLineAudio: Int {

@@ -215,7 +215,6 @@ extension ClientCall {
         carriages.noteInput(now: now)
         carriages.handleTimeout(now: now)
         abandonLateRestart(now: now)
-        if now >= restartPlan.nextDeadline { beginPlannedRestart(now: now) }
         policy.handleTimeout(now: now)
         settle(now: now)
     }

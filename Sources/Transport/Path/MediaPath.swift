@@ -213,9 +213,8 @@ package struct MediaPath: ~Copyable {
 
     package var nextDeadline: Instant {
         guard !isClosed else { return .never }
-        var deadline = min(full?.nextDeadline ?? .never, lite?.nextDeadline ?? .never)
-        deadline = min(deadline, handshakeDeadline, gathering.nextDeadline)
-        return deadline
+        let agent = min(full?.nextDeadline ?? .never, lite?.nextDeadline ?? .never)
+        return min(agent, handshakeDeadline, gathering.nextDeadline)
     }
 
     package mutating func handleTimeout(now: Instant) {

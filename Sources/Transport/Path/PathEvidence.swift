@@ -44,7 +44,7 @@ package struct PathEvidence: Sendable, Equatable {
     package var firstMediaAt: Instant?
     /// What ended the path, if something did.
     package var failure: Failure?
-    /// Consent or all liveness was lost after the path had carried audio.
+    /// Consent is lost (RFC 7675): nothing may be sent until a pair is selected again. Silence is `PathRecovery`'s to judge.
     package var isLost = false
 
     package init() {}

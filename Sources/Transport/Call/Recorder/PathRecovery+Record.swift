@@ -129,7 +129,7 @@ extension PathRecovery: RecordedMachine {
         for instant in [bridgeSince, bridgingSince, bridgeEndedAt] { writer.optional(instant) { $0.instant($1) } }
         writer.instant(lastAudioAt)
         writer.instant(quietCheckAt)
-        for flag in [isStopped, isPeerBridgeOn, isRecovering] { writer.bool(flag) }
+        for flag in [isStopped, isPeerBridgeOn] { writer.bool(flag) }
         figures.record(into: &writer)
     }
 
@@ -151,7 +151,6 @@ extension PathRecovery: RecordedMachine {
         quietCheckAt = try reader.instant()
         isStopped = try reader.bool()
         isPeerBridgeOn = try reader.bool()
-        isRecovering = try reader.bool()
         figures = try RecoverySnapshot(recorded: &reader)
     }
 

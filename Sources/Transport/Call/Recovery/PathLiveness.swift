@@ -56,7 +56,10 @@ package struct PathLiveness: Sendable {
     package var knowsPeer: Bool { peerInterval != nil }
 
     /// Something authenticated came on the path.
-    package mutating func heard(now: Instant) {
+    ///
+    /// - Returns: whether it ended a silence that was long enough for a suspicion.
+    @discardableResult
+    package mutating func heard(now: Instant) -> Bool {
         let gap = max(0, now - lastHeardAt)
         let isOutage = now >= suspectAt
         lastHeardAt = max(lastHeardAt, now)
@@ -73,6 +76,7 @@ package struct PathLiveness: Sendable {
         lastGap = isOutage ? nil : gap
         // It moves slowly: once a second is enough.
         if total % 50 == 1 { updatePercentile() }
+        return isOutage
     }
 
     /// The time since the last packet says nothing of the path: this process did not run, or nothing was to be heard.

@@ -85,8 +85,7 @@ extension PathRecovery {
         guard isController, isPeerBridgeOn, let answeredAt = current?.answeredAt, now - answeredAt >= Self.answerHolds
         else { return }
         current?.answeredAt = nil
-        current?.probes = 0
-        current?.probeAt = now
+        probeAnew(now: now)
     }
 
     private mutating func repaired(now: Instant) {
@@ -114,7 +113,6 @@ extension PathRecovery {
 
     private mutating func setRecovering(_ isOn: Bool) {
         guard isOn != isRecovering else { return }
-        isRecovering = isOn
         figures.isRecovering = isOn
         effects.append(.recoveringChanged(isOn))
     }

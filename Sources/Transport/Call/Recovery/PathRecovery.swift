@@ -96,7 +96,7 @@ package struct PathRecovery: Sendable {
     /// The other end wants our audio on the line.
     package internal(set) var isPeerBridgeOn = false
     /// The call shows itself as recovering.
-    package internal(set) var isRecovering = false
+    package var isRecovering: Bool { figures.isRecovering }
     /// What was counted; `outages` holds the one that lasts, too.
     package internal(set) var figures = RecoverySnapshot()
 
@@ -136,10 +136,9 @@ package struct PathRecovery: Sendable {
 
     mutating func applyHeard(now: Instant) {
         guard !isStopped else { return }
-        let isLate = now >= liveness.suspectAt
-        liveness.heard(now: now)
+        let wasSilent = liveness.heard(now: now)
         guard current != nil else { return }
-        if isLate || current?.steadySince == nil { current?.steadySince = now }
+        if wasSilent || current?.steadySince == nil { current?.steadySince = now }
         settle(now: now)
     }
 
@@ -153,16 +152,14 @@ package struct PathRecovery: Sendable {
     }
 
     mutating func applyAnswered(isSamePair: Bool, now: Instant) {
-        guard !isStopped else { return }
-        guard current != nil else { return }
+        guard !isStopped, current != nil else { return }
         if current?.answeredAt == nil { current?.answeredAt = now }
         note(isSamePair ? .samePair : .otherPair)
         settle(now: now)
     }
 
     mutating func applyRestarted(now: Instant) {
-        guard !isStopped else { return }
-        guard current != nil else { return }
+        guard !isStopped, current != nil else { return }
         current?.answeredAt = now
         note(.restart)
         settle(now: now)
@@ -302,7 +299,7 @@ package struct PathRecovery: Sendable {
         effects.append(.askBridge(true))
     }
 
-    private mutating func probeAnew(now: Instant) {
+    mutating func probeAnew(now: Instant) {
         guard isController else { return }
         current?.probes = 0
         current?.probeAt = now
