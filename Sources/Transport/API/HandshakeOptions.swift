@@ -18,6 +18,8 @@ public struct HandshakeOptions: Hashable, Sendable {
     public var earlyMedia = true
     /// SRTP profiles that are offered and taken, most wanted first; never empty.
     package var srtpProfiles: [SRTPProfile] = [.aeadAES128GCM, .aes128CMHMACSHA1_80]
+    /// No protection can be made of the negotiated keys, as when a library fails: for tests of `internal_error`.
+    package var refusesKeys = false
 
     public init() {}
 }

@@ -37,6 +37,7 @@ extension MediaPath {
     mutating func handle(_ event: DTLSEvent, now: Instant) {
         switch event {
         case .keys(let keys):
+            guard !options.refusesKeys else { return evidence.failure = .srtp("keys refused on purpose") }
             do throws(SRTPError) {
                 var session = try SRTPSession(keys: keys, localSSRC: localSSRC)
                 if let remoteSSRC { session.addRemoteSSRC(remoteSSRC) }

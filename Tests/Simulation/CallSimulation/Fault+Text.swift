@@ -189,7 +189,7 @@ extension FaultVerb {
         case .halfOpen, .slowReader, .windowZero: .lineDirection
         case .suspend, .stall, .hangUp, .mute, .forgeMessage, .replayHandshake, .replayMedia, .forgeMedia, .forgeJunk:
             .end
-        case .drain, .serverRequested, .forgeCheck, .forgeOldCheck: .nobody
+        case .drain, .serverRequested, .restartNeeded, .forgeCheck, .forgeOldCheck: .nobody
         }
     }
 

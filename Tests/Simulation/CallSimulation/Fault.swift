@@ -100,6 +100,7 @@ package enum FaultVerb: String, Hashable, Sendable, CaseIterable {
     // The endpoint.
     case drain
     case serverRequested = "server-requested"
+    case restartNeeded = "restart-needed"
     // A host.
     case suspend
     case stall

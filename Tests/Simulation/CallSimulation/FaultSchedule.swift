@@ -137,6 +137,7 @@ final class FaultSchedule {
         case .drain: call.server.goAway()
         case .serverRequested:
             call.server.say(#"{"type":"transport.fallback","word":"asked","detail":"by the scenario"}"#)
+        case .restartNeeded: call.server.say(#"{"type":"transport.restart_needed"}"#)
         case .suspend, .stall: for host in hosts(fault.end) { host.hold(until: until) }
         case .mute: for host in hosts(fault.end) { host.mutedUntil = until }
         case .hangUp: hangUp(fault.end)

@@ -34,7 +34,7 @@ enum InvariantReasonTruth {
             guard let since = claim.goodPathSince, claim.at - since > recovered else { return nil }
             return "the path had been good for \(JudgeText.seconds(claim.at - since))"
         case .serverRequested: return facts.wasFallbackRequested ? nil : "the server asked for nothing"
-        case .internalError: return "nothing inside is at fault in a simulation"
+        case .internalError: return scenario.client.refusesKeys ? nil : "nothing inside was at fault"
         case .unknown(let word): return "no version knows \(word)"
         }
     }

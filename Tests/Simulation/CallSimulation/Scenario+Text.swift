@@ -22,6 +22,7 @@ extension Scenario {
             ([
                 "client preference=\(client.preference.rawValue)", "recovery=\(client.recovery.rawValue)",
             ] + (client.isStandard ? ["standard=yes"] : []) + (client.hasMediaPath ? [] : ["module=missing"])
+                + (client.refusesKeys ? ["keys=refused"] : [])
                 + Self.words(stall: client.stall, client.messages)).joined(separator: " "))
         lines.append(
             (["server answer=\(server.answer.rawValue)"] + (server.refusal.map { ["refuse=\($0)"] } ?? [])
@@ -107,6 +108,9 @@ extension Scenario {
         case "module":
             guard value == "missing" else { return false }
             client.hasMediaPath = false
+        case "keys":
+            guard value == "refused" else { return false }
+            client.refusesKeys = true
         default: return Self.read(key, value, stall: &client.stall, messages: &client.messages)
         }
         return true

@@ -29,6 +29,8 @@ package struct Scenario: Hashable, Sendable {
         package var isStandard = false
         /// This build has a media path.
         package var hasMediaPath = true
+        /// Its library makes nothing of the media path's keys.
+        package var refusesKeys = false
         /// Each input waits this long for its handler at most.
         package var stall: Nanoseconds = 0
         package var messages = MessagesPart()

@@ -52,6 +52,7 @@ package struct ScenarioGenerator {
         let isSingle = kind < Self.calmPercent + Self.singlePercent
         makeFaults(&scenario, count: isSingle ? 1 : faultCount())
         if swarm.percentile() < 50 { heal(&scenario) }
+        makeRarity(&scenario)
         return scenario
     }
 
@@ -78,6 +79,7 @@ package struct ScenarioGenerator {
         // Twelve of a hundred servers are of another mind, each kind as often.
         let answers = Scenario.ServerPart.Answer.allCases.filter { $0 != .usable }
         if ends.percentile() < 12 { scenario.server.answer = answers[Int(ends.below(UInt32(answers.count)))] }
+        if ends.percentile() < 1 { scenario.client.refusesKeys = true }
         if ends.percentile() < 2 { scenario.server.refusal = [401, 403, 404, 429, 500, 503][Int(ends.below(6))] }
     }
 
@@ -158,12 +160,13 @@ package struct ScenarioGenerator {
             aim(&fault, scenario)
             scenario.faults.append(fault)
         }
-        if count == 1 {
+        if count == 1, faults.percentile() < 90 {
+            scenario.faults = []
+            breakPath(&scenario)
+        } else if count == 1 {
             // What waits for an outage would wait in vain.
             if scenario.faults[0].waitsForOutage { scenario.faults[0].anchor = .milestone(.active) }
-        } else if !scenario.faults.contains(where: \.breaksPath),
-            scenario.faults.contains(where: \.waitsForOutage) || faults.percentile() < 85
-        {
+        } else if !scenario.faults.contains(where: \.breaksPath) {
             breakPath(&scenario)
         }
     }
@@ -181,12 +184,37 @@ package struct ScenarioGenerator {
                 carriage: fault.verb == .reject || faults.percentile() < 70 ? .udp : nil)
         }
         if fault.verb.subject == .interface { fault.target.interface = scenario.networks[0].name }
-        if fault.verb == .loss { fault.value = 60_000 + Int(faults.below(40_001)) }
-        while fault.length < Fault.noticed { fault.length = length() }
-        if scenario.faults.count == Self.faultLimit {
-            scenario.faults[Self.faultLimit - 1] = fault
-        } else {
-            scenario.faults.append(fault)
+        if fault.verb == .loss { fault.value = 80_000 + Int(faults.below(20_001)) }
+        while fault.length < 2 * Fault.noticed { fault.length = length() }
+        add(fault, to: &scenario)
+    }
+
+    private func add(_ fault: Fault, to scenario: inout Scenario) {
+        if scenario.faults.count == Self.faultLimit { scenario.faults.removeLast() }
+        scenario.faults.append(fault)
+    }
+
+    /// What other draws hardly ever come to: UDP refused from the beginning, and a welcome in the last of its budget.
+    private mutating func makeRarity(_ scenario: inout Scenario) {
+        switch swarm.percentile() {
+        case 0:
+            var fault = Fault(anchor: .milestone(.start), verb: .reject)
+            fault.target.carriage = .udp
+            fault.direction = .both
+            fault.length = .seconds(20)
+            add(fault, to: &scenario)
+        case 1:
+            // The upgrade's request is held up; from its arrival it is one way down and a round trip to welcome.
+            var fault = Fault(anchor: .milestone(.start), verb: .hold)
+            fault.target.carriage = .tcp
+            fault.direction = .both
+            let line = scenario.networks[0].tcp
+            fault.length = JudgeLimits.welcome - line.up - 2 * line.down
+            fault.length -= faults.logUniform(.milliseconds(1), .milliseconds(100))
+            scenario.faults = [fault]
+            scenario.healing = nil
+            scenario.duration = max(scenario.duration, .seconds(20))
+        default: break
         }
     }
 
@@ -296,7 +324,7 @@ package struct ScenarioGenerator {
     }
 
     private mutating func heal(_ scenario: inout Scenario) {
-        let at = faults.logUniform(.seconds(1), .seconds(30)) / 1_000_000 * 1_000_000
+        let at = faults.logUniform(.seconds(2), .seconds(30)) / 1_000_000 * 1_000_000
         scenario.healing = Scenario.Healing(at: at, carriage: faults.below(2) == 0 ? .path : .line)
         scenario.duration = max(scenario.duration, at + Self.healedFor)
     }
@@ -374,8 +402,9 @@ extension FaultVerb {
         case .drop, .hold, .reject, .corrupt, .dup, .rate, .delay, .loss, .interfaceDown, .routeFlap, .slowReader,
             .windowZero, .suspend, .stall, .mute:
             true
-        case .rebind, .addressChange, .cutFin, .cutReset, .cutSilent, .halfOpen, .drain, .serverRequested, .hangUp,
-            .forgeCheck, .forgeOldCheck, .forgeMedia, .replayHandshake, .replayMedia, .forgeMessage, .forgeJunk:
+        case .rebind, .addressChange, .cutFin, .cutReset, .cutSilent, .halfOpen, .drain, .serverRequested,
+            .restartNeeded, .hangUp, .forgeCheck, .forgeOldCheck, .forgeMedia, .replayHandshake, .replayMedia,
+            .forgeMessage, .forgeJunk:
             false
         }
     }

@@ -15,6 +15,7 @@ enum ShrinkerSteps {
         { $0.client.recovery = .continueOnWebSocket },
         { $0.client.isStandard = false },
         { $0.client.hasMediaPath = true },
+        { $0.client.refusesKeys = false },
         { $0.server.answer = .usable },
         { $0.server.refusal = nil },
         { $0.seed = 1 },

@@ -47,6 +47,7 @@ package final class SimulatedCall {
             handshakes.client.srtpProfiles = [.aeadAES128GCM]
             handshakes.server.srtpProfiles = [.aes128CMHMACSHA1_80]
         }
+        handshakes.client.refusesKeys = scenario.client.refusesKeys
         client = try SimulatedClient(
             scenario: scenario, certificate: certificate, handshake: handshakes.client, simulator: simulator,
             network: network, observer: observer, codec: codecs.client, peerCodec: codecs.server)

@@ -11,7 +11,7 @@ import ICELite
         }
         #endif
         guard let arguments = Arguments(Array(CommandLine.arguments.dropFirst())) else {
-            FileHandle.standardError.write(Data(Arguments.usage.utf8))
+            try? FileHandle.standardError.write(contentsOf: Data(Arguments.usage.utf8))
             exit(2)
         }
         switch arguments {
@@ -21,7 +21,7 @@ import ICELite
             exit(tally.failures.isEmpty ? 0 : 1)
         case .part(let seeds, let part, let count):
             let tally = try tally(seeds, part: part, of: count)
-            FileHandle.standardOutput.write(try JSONEncoder().encode(tally))
+            try FileHandle.standardOutput.write(contentsOf: JSONEncoder().encode(tally))
         case .replay(let seed): try replay(ScenarioGenerator.scenario(seed: seed))
         case .trace(let seed): try trace(ScenarioGenerator.scenario(seed: seed))
         case .shrink(let seed, let invariant): try shrink(ScenarioGenerator.scenario(seed: seed), breaking: invariant)
