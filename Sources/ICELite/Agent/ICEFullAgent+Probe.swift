@@ -73,7 +73,10 @@ extension ICEFullAgent {
         probingSince = nil
         counters.probesAnswered += 1
         for other in generations[0].pairs.indices { generations[0].pairs[other].triggeredAt = nil }
-        if !isChosen {
+        if isChosen {
+            // Its checks nominate it anew: a peer that an old nomination, replayed, has led elsewhere comes back.
+            if generations[0].remote?.supportsRenomination == true { generations[0].nominationValue &+= 1 }
+        } else {
             makeChosen(index, of: 0, isNominated: false)
             select(pair.path, of: 0, now: now)
         }

@@ -329,8 +329,11 @@ struct Carriages: ~Copyable {
             case .websocket:
                 line?.sendBinary(packet.bytes)
             case .webrtc:
-                if bridgesNext { line?.sendBinary(packet.bytes) }
-                if let transmit = path?.sendRTP(&packet, index: media.sentIndex, now: now) { return transmit }
+                let isOnLine = bridgesNext
+                if isOnLine { line?.sendBinary(packet.bytes) }
+                if let transmit = path?.sendRTP(&packet, index: media.sentIndex, isOnLine: isOnLine, now: now) {
+                    return transmit
+                }
             }
             packet.count = 0
         }

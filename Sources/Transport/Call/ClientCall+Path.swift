@@ -178,6 +178,12 @@ extension ClientCall {
         restartPlan.ended(now: now)
     }
 
+    /// The call has ended: nothing waits for a restart, and none is to come.
+    mutating func dropRestarts() {
+        restarting = nil
+        restartPlan.drop()
+    }
+
     mutating func abandonLateRestart(now: Instant) {
         guard let restarting, now >= restarting.until else { return }
         self.restarting = nil

@@ -255,6 +255,7 @@ extension ClientCall {
         pumpLine(now: now)
         if state != reported {
             reported = state
+            if state == .ended { dropRestarts() }
             events.append(.stateChanged(reported))
         }
     }

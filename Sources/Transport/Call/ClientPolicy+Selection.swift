@@ -3,11 +3,24 @@ import ICELite
 // The choice of the carriage: when it is made, repeated, given up and changed.
 
 extension ClientPolicy {
+    /// A patience that is noticed so long after its end ran out while the process did not run: stopped, asleep, held up.
+    static let standstill = Nanoseconds.seconds(1)
+    /// What came meanwhile waits in the sockets; it is read for this long before anything is judged.
+    static let readFirst = Nanoseconds.milliseconds(100)
+
     var negotiationDeadline: Instant {
         guard let helloAt else { return startedAt + limits.connectingBudget.nanoseconds }
+        let budget = helloAt + limits.mediaPathBudget.nanoseconds
         let deadline = FallbackDetector.deadline(evidence, helloAt: helloAt, limits: limits)
         // A patience that ran out while the line was silent is judged again when the line is heard, or at the budget.
-        return deadline > judgedAt ? deadline : helloAt + limits.mediaPathBudget.nanoseconds
+        return deadline > judgedAt ? min(budget, max(deadline, excusedUntil)) : budget
+    }
+
+    /// Whether a patience that is over at `now` is let go on for a moment. The budget never is.
+    private mutating func isExcused(now: Instant) -> Bool {
+        guard let helloAt, now < helloAt + limits.mediaPathBudget.nanoseconds else { return false }
+        if now >= excusedUntil, now - negotiationDeadline > Self.standstill { excusedUntil = now + Self.readFirst }
+        return now < excusedUntil
     }
 
     /// Chooses the carriage as soon as the evidence allows it.
@@ -20,7 +33,7 @@ extension ClientPolicy {
         switch state {
         case .negotiating:
             if evidence.firstMediaAt != nil, evidence.failure == nil { return select(.webrtc, nil, now: now) }
-            guard let helloAt else { return }
+            guard let helloAt, evidence.failure != nil || !isExcused(now: now) else { return }
             if let verdict = FallbackDetector.verdict(
                 evidence, helloAt: helloAt, lineHeardAt: lineHeardAt, limits: limits, now: now)
             {

@@ -287,6 +287,8 @@ package struct ClientPolicy: Sendable {
 
     /// When `judge` last found no verdict.
     var judgedAt = Instant.zero
+    /// What came while the process stood still is read until then, and no patience ends.
+    var excusedUntil = Instant.zero
 
     mutating func end(_ outcome: CallOutcome, bye: Bye?) {
         let last = selection

@@ -38,9 +38,10 @@ package enum FallbackDetector {
 
     // MARK: - Private
 
-    /// The peer has named all its candidates and no two make a pair.
+    /// The peer has named all its candidates and no two make a pair. Once a check was sent there was one, and its interface may
+    /// be gone since: what is missing then is an answer.
     private static func hasNothingToPair(_ evidence: PathEvidence) -> Bool {
-        evidence.remoteIsComplete && evidence.pairs == 0 && evidence.firstAnswerAt == nil
+        evidence.remoteIsComplete && evidence.pairs == 0 && evidence.checksSent == 0 && evidence.firstAnswerAt == nil
     }
 
     /// When the patience with the stage the path is at ends; nil where none runs.
@@ -73,7 +74,7 @@ package enum FallbackDetector {
 
     private static func budgetVerdict(_ evidence: PathEvidence) -> PathVerdict? {
         guard evidence.firstMediaAt == nil else { return nil }
-        if evidence.pairs == 0 {
+        if evidence.pairs == 0, evidence.checksSent == 0 {
             return PathVerdict(reason: .setupTimeout, stage: .candidates, detail: "the budget ended without a pair")
         }
         return stageVerdict(evidence)
@@ -92,8 +93,9 @@ package enum FallbackDetector {
         }
         return PathVerdict(
             reason: .iceNoResponse, stage: .checks,
-            detail:
-                "\(evidence.checksSent) checks on \(evidence.pairs) \(evidence.pairs == 1 ? "pair" : "pairs"), none answered"
+            detail: evidence.pairs == 0
+                ? "\(evidence.checksSent) checks, none answered, and no pair is left"
+                : "\(evidence.checksSent) checks on \(evidence.pairs) \(evidence.pairs == 1 ? "pair" : "pairs"), none answered"
         )
     }
 

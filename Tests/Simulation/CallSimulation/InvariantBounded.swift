@@ -9,6 +9,9 @@ struct InvariantBounded {
         var next = 0
         var checks = 0
         var figuresAt: Instant?
+        /// Answers to checks by the last figures and by those before, and when there were too many packets since.
+        var answers = (last: 0, before: 0)
+        var tooManyAt: Instant?
 
         /// Adds a packet; true when it is one too many in a second.
         mutating func add(_ now: Instant) -> Bool {
@@ -32,6 +35,17 @@ struct InvariantBounded {
         window.next = 0
         window.checks = 0
         window.figuresAt = nil
+        window.answers = (0, 0)
+        window.tooManyAt = nil
+    }
+
+    /// Answers are as many as the checks that came, and those may come all at once that the network, or a sleep, held up:
+    /// beyond a second's checks they are the peer's.
+    private func report(_ window: inout Window, of end: CallEnd, answers: Int, findings: inout JudgeFindings) {
+        guard let at = window.tooManyAt else { return }
+        window.tooManyAt = nil
+        guard answers <= JudgeLimits.checks else { return }
+        findings.report(.bounded, at: at, "the \(end) sent more than \(JudgeLimits.packets) packets in a second")
     }
 
     mutating func send(
@@ -40,9 +54,9 @@ struct InvariantBounded {
     ) {
         // Of the line's stream only audio is cut into packets.
         if case .line = wire, !isAudio { return }
-        let isTooMany = end == .client ? client.add(now) : server.add(now)
-        if isTooMany {
-            findings.report(.bounded, at: now, "the \(end) sent more than \(JudgeLimits.packets) packets in a second")
+        switch end {
+        case .client: if client.add(now), client.tooManyAt == nil { client.tooManyAt = now }
+        case .server: if server.add(now), server.tooManyAt == nil { server.tooManyAt = now }
         }
         if case .path = wire, let endedAt = picture[end].endedAt, now - endedAt > JudgeLimits.lastWords {
             findings.report(
@@ -66,6 +80,8 @@ struct InvariantBounded {
             findings.report(
                 .bounded, at: now, "\(checks) checks of the \(end) in a second, limit \(JudgeLimits.checks)")
         }
+        report(&window, of: end, answers: figures.answersSent - window.answers.before, findings: &findings)
+        window.answers = (figures.answersSent, window.answers.last)
         window.checks = figures.checksSent
         window.figuresAt = now
         if end == .client { client = window } else { server = window }
@@ -89,7 +105,9 @@ struct InvariantBounded {
                 + JudgeText.seconds(limit))
     }
 
-    func finish(_ call: ObservedCall, picture: JudgePicture, findings: inout JudgeFindings) {
+    mutating func finish(_ call: ObservedCall, picture: JudgePicture, findings: inout JudgeFindings) {
+        report(&client, of: .client, answers: 0, findings: &findings)
+        report(&server, of: .server, answers: 0, findings: &findings)
         let facts = call.facts
         if call.scenario.server.refusal != nil, let client = picture.client.endedAt, picture.server.isSeen {
             let server = picture.server.endedAt ?? facts.endedAt

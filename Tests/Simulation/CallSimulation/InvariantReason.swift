@@ -19,7 +19,7 @@ struct InvariantReason {
         var wasActive: Bool
         var selectedPathAt: Instant?
         var isDTLSDone: Bool
-        /// Since when the path had been good, both ways.
+        /// Since when the path had been good, both ways, and both ends had been awake.
         var goodPathSince: Instant?
         /// Since when the line had been.
         var goodLineSince: Instant?
@@ -82,7 +82,7 @@ struct InvariantReason {
         claims.append(
             Claim(
                 at: now, fallback: fallback, wasActive: isActive, selectedPathAt: selectedPathAt,
-                isDTLSDone: isDTLSDone, goodPathSince: picture.path.bothSince, goodLineSince: picture.line.bothSince))
+                isDTLSDone: isDTLSDone, goodPathSince: picture.usablePathSince, goodLineSince: picture.line.bothSince))
     }
 
     /// Whether the call was to run on WebRTC if it could.

@@ -114,6 +114,12 @@ struct JudgePicture {
         return max(max(first, second), max(client.resumedAt, server.resumedAt))
     }
 
+    /// Since when the path has been good with both ends awake; nil while an end sleeps.
+    var usablePathSince: Instant? {
+        guard let since = path.bothSince, !client.isSuspended, !server.isSuspended else { return nil }
+        return max(since, client.resumedAt, server.resumedAt)
+    }
+
     /// Since when a carriage that both ends could use has been good, each by itself; the earlier of the two.
     var carriesSince: Instant? {
         let usesPath = client.transport == .webrtc && server.transport == .webrtc

@@ -9,6 +9,8 @@ final class Observer {
     var facts = CallFacts()
     /// Told of each milestone the first time it happens.
     var onMilestone: (Milestone) -> Void = { _ in }
+    /// The client has chosen its first carriage.
+    var isChosen = false
     private var reached = [Instant?](repeating: nil, count: Milestone.allCases.count)
 
     /// - Parameter room: an array whose memory is used again; its elements go.

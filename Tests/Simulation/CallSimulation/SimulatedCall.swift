@@ -108,8 +108,9 @@ package final class SimulatedCall {
     private func finish() {
         client.noteFigures()
         server.noteFigures()
-        observer.facts.clientWaits = client.machineDeadline != .never
-        observer.facts.serverWaits = server.hasHello && server.machineDeadline != .never
+        // A machine that sleeps past the call's end keeps its deadlines when it wakes.
+        observer.facts.clientWaits = !client.isHeld && client.machineDeadline != .never
+        observer.facts.serverWaits = !server.isHeld && server.hasHello && server.machineDeadline != .never
         observer.facts.packetsLeft = client.pool.taken + server.pool.taken
         observer.facts.timesStuck = network.counters.stuckHosts
         observer.facts.faultsNeverFired = schedule?.neverFired ?? 0

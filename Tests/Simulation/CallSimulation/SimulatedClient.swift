@@ -195,6 +195,7 @@ final class SimulatedClient: SimulatedHost {
         }
         if call.pointee.epoch != seenEpoch || call.pointee.transport != seenTransport {
             (seenEpoch, seenTransport) = (call.pointee.epoch, call.pointee.transport)
+            observer.isChosen = true
             observer.note(.choice(.client, epoch: seenEpoch, seenTransport, call.pointee.fallback))
         }
         let isBridgeAsked = call.pointee.isBridgeAsked

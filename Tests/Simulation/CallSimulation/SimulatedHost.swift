@@ -134,7 +134,7 @@ class SimulatedHost: VirtualHost {
 
     var nextDeadline: Instant { isHeld || !waiting.isEmpty ? heldUntil : machineDeadline }
 
-    private var isHeld: Bool { simulator.now < heldUntil }
+    var isHeld: Bool { simulator.now < heldUntil }
 
     /// Nothing is taken until `time`.
     func hold(until time: Instant) { heldUntil = max(heldUntil, time) }
@@ -278,7 +278,7 @@ class SimulatedHost: VirtualHost {
 
     /// The machine gets a datagram: what its reasons are measured by. What waits for a host that is held up has not come yet.
     private func noteTaken(_ bytes: [UInt8]) {
-        let isUndecided = observer.instant(of: .selectSent) == nil
+        let isUndecided = !observer.isChosen
         switch (Datagram(bytes), end, isUndecided) {
         case (.media, .server, true): observer.facts.mediaDeliveredUpBeforeChoice += 1
         case (.media, .client, true): observer.facts.mediaDeliveredDownBeforeChoice += 1

@@ -311,7 +311,10 @@ final class SimulatedNetworks {
 
     /// Writes down what is good now, if it has changed.
     func noteGoodness() {
-        let goodness = (isPathGood(.up), isPathGood(.down), isLineGood(.up), isLineGood(.down))
+        let up = isPathGood([.up])
+        // One pair has to carry both ways.
+        let down = up ? isPathGood([.up, .down]) : isPathGood([.down])
+        let goodness = (up, down, isLineGood(.up), isLineGood(.down))
         if let seenGoodness, seenGoodness == goodness { return }
         seenGoodness = goodness
         observer.note(
@@ -323,20 +326,23 @@ final class SimulatedNetworks {
     var isHealedCarriageGood: Bool {
         guard let line, network.isLineOpen(line), !isLineGone.up, !isLineGone.down else { return false }
         return switch scenario.healing?.carriage {
-        case .path: isPathGood(.up) && isPathGood(.down)
+        case .path: isPathGood([.up, .down])
         case .line: isLineGood(.up) && isLineGood(.down)
         case nil: false
         }
     }
 
-    private func isPathGood(_ direction: FaultDirection) -> Bool {
+    /// Whether an interface carries datagrams each of these ways.
+    private func isPathGood(_ directions: [FaultDirection]) -> Bool {
         interfaces.contains { interface in
             interface.isUp
-                && isGood(
-                    quality(of: interface.part, isLine: false), direction,
-                    faults: { fault in
-                        fault.target.carriage != .tcp && isMeant(interface, fault.target)
-                    })
+                && directions.allSatisfy { direction in
+                    isGood(
+                        quality(of: interface.part, isLine: false), direction,
+                        faults: { fault in
+                            fault.target.carriage != .tcp && isMeant(interface, fault.target)
+                        })
+                }
         }
     }
 

@@ -27,6 +27,14 @@ import Transport
         #expect(sending(181, within: .seconds(1) - 1_000).breaksOnly(.bounded))
     }
 
+    @Test(arguments: [60, 61]) func answersToMoreChecksThanAClientSendsAreThePeers(_ answers: Int) {
+        var call = sending(181, within: .milliseconds(900))
+        var figures = CallFigures()
+        figures.answersSent = answers
+        call.see(.figures(.client, figures), at: .milliseconds(2_950))
+        #expect(call.violations.map(\.invariant) == (answers == 60 ? [.bounded] : []))
+    }
+
     @Test(arguments: [60, 61]) func anEndSends60ChecksASecond(_ checks: Int) {
         var call = active()
         var figures = CallFigures()

@@ -86,6 +86,21 @@ import Transport
         #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.reason]))
     }
 
+    @Test func aClientThatSleepsKnowsNothingOfAPathThatIsBack() {
+        var call = HandMadeCall()
+        call.call.scenario.faults = [Fault(anchor: .milestone(.active), verb: .suspend)]
+        call.becomeActive(on: .webrtc)
+        call.see(.network(pathUp: false, pathDown: true, lineUp: true, lineDown: true), at: .seconds(3))
+        call.see(.fault(0, isBeginning: true), at: .seconds(4))
+        call.see(.network(pathUp: true, pathDown: true, lineUp: true, lineDown: true), at: .seconds(5))
+        call.see(.fault(0, isBeginning: false), at: .seconds(13))
+        for end in CallEnd.allCases {
+            call.see(.choice(end, epoch: 2, .websocket, Self.fallback(.recoveryFailed, .recovery)), at: .seconds(13))
+        }
+        call.hangUp(at: .seconds(14))
+        #expect(call.violations.map(\.invariant) == [])
+    }
+
     /// A reason, what makes it true, and what makes it a lie.
     struct Case: Sendable, CustomTestStringConvertible {
         var reason: TransportFallbackReason

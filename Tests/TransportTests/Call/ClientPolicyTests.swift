@@ -44,6 +44,36 @@ import Transport
         return policy
     }
 
+    @Test("A patience that ran out while the process stood still waits until what came meanwhile is read")
+    func standstill() {
+        var evidence = PathEvidence()
+        evidence.pairs = 1
+        evidence.checksSent = 1
+        evidence.remoteIsComplete = true
+        evidence.lastPairAt = at(20)
+        func slept(until wake: Int64) -> ClientPolicy {
+            var policy = opened()
+            policy.welcomed(.answer, now: at(20))
+            policy.pathChanged(evidence, now: at(20))
+            policy.lineHeardAt = at(wake)
+            policy.handleTimeout(now: at(wake))
+            return policy
+        }
+        // Its patience is over at 3,020 ms: a timer that is a second late is a busy machine's.
+        var late = slept(until: 4_020)
+        #expect(effects(&late).count == 1)
+        var asleep = slept(until: 4_021)
+        #expect(effects(&asleep).isEmpty && asleep.nextDeadline == at(4_121))
+        var read = asleep
+        read.pathChanged(withMedia(at: at(4_030)), now: at(4_030))
+        #expect(effects(&read) == [.select(epoch: 1, transport: .webrtc, fallback: nil, isRepeat: false)])
+        asleep.handleTimeout(now: at(4_121))
+        #expect(asleep.transport == .websocket)
+        // The budget is the call's own: it does not wait.
+        var longer = slept(until: 12_010)
+        #expect(effects(&longer).count == 1)
+    }
+
     @Test("The first packet that decodes selects WebRTC; active needs the server to have heard us")
     func webrtc() {
         var policy = opened()

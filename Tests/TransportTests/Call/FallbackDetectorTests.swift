@@ -72,6 +72,20 @@ import Transport
         #expect(verdict(evidence, at: 1)?.reason == .noCandidates)
     }
 
+    @Test("Pairs that were checked and went with their interface are no missing candidates: no answer came")
+    func pairsGone() {
+        var evidence = checking()
+        evidence.pairs = 0
+        evidence.checksSent = 5
+        evidence.localIsComplete = true
+        #expect(verdict(evidence, at: 3_000) == nil)
+        let given = verdict(evidence, at: 3_100)
+        #expect(given?.reason == .iceNoResponse)
+        #expect(given?.detail == "5 checks, none answered, and no pair is left")
+        evidence.remoteIsComplete = false
+        #expect(verdict(evidence, at: 12_000)?.reason == .iceNoResponse)
+    }
+
     @Test("Without any local address the network may still come up: 3 s")
     func noAddress() {
         var evidence = checking()

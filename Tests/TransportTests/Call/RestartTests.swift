@@ -95,6 +95,28 @@ import TransportTestKit
         #expect(run.client.call.restarting == nil)
     }
 
+    @Test("A call that ends takes back the restart that is outstanding and the one that is planned")
+    func endedWhileWanted() throws {
+        let run = try VirtualCall(seed: 2)
+        active(run)
+        let server = try #require(run.server.hostID)
+        run.network.perform(on: server, at: .zero + .seconds(3)) { _ in
+            run.server.call.send(.restartNeeded)
+            run.server.call.send(.restartNeeded)
+        }
+        try perform(run, at: 3) { now in _ = run.client.call.restart(now: now) }
+        _ = run.simulator.run(until: .zero + .seconds(3))
+        try perform(run, at: 3) { now in
+            #expect(run.client.call.restarting != nil)
+            run.client.call.restartPlan.want(now: now)
+            run.client.call.hangUp(now: now)
+        }
+        _ = run.simulator.run(until: .zero + .seconds(8))
+        #expect(run.client.call.state == .ended)
+        #expect(run.client.call.restarting == nil)
+        #expect(run.client.call.nextDeadline == .never)
+    }
+
     /// An answer to the outstanding restart as `change` would have it.
     private func answer(
         _ run: VirtualCall, fingerprint: String? = nil, isActive: Bool = false, ufrag: String? = nil
