@@ -83,7 +83,7 @@ import Testing
         #expect(network.client.probingSince == nil)
     }
 
-    @Test func `the selected pair that answers is nominated anew, and a peer that a replay led astray comes back`() throws {
+    @Test func `the selected pair that answers is nominated anew: a peer led astray comes back`() throws {
         var network = try network(["192.0.2.10"])
         let first = try path("192.0.2.10")
         let fresh = try path("192.0.2.10", 5_001)
@@ -92,8 +92,7 @@ import Testing
         network.client.probe(now: network.now)
         network.run(for: .milliseconds(100))
         #expect(network.client.selectedPath == fresh && network.server.selectedPath == fresh.reversed)
-        // The nominating check, held back and sent from the old address by somebody who listens: the lower order does not win,
-        // but a server of before the rule, or a newer tuple, might be led away.
+        // Its nominating check again, from elsewhere, by somebody who listens: of one number the newest tuple wins.
         let stray = try path("192.0.2.66", 9)
         let check = try #require(network.sent.last { $0.path == fresh })
         #expect(network.server.take(check.bytes, stray.reversed, at: network.now) == .accepted)

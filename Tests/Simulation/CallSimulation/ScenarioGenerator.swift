@@ -213,7 +213,7 @@ package struct ScenarioGenerator {
             fault.length -= faults.logUniform(.milliseconds(1), .milliseconds(100))
             scenario.faults = [fault]
             scenario.healing = nil
-            scenario.duration = max(scenario.duration, .seconds(20))
+            scenario.duration = .seconds(20)
         default: break
         }
     }

@@ -91,9 +91,9 @@ import Transport
         call.call.scenario.faults = [Fault(anchor: .milestone(.active), verb: .suspend)]
         call.becomeActive(on: .webrtc)
         call.see(.network(pathUp: false, pathDown: true, lineUp: true, lineDown: true), at: .seconds(3))
-        call.see(.fault(0, isBeginning: true), at: .seconds(4))
+        call.see(.fault(index: 0, isBeginning: true), at: .seconds(4))
         call.see(.network(pathUp: true, pathDown: true, lineUp: true, lineDown: true), at: .seconds(5))
-        call.see(.fault(0, isBeginning: false), at: .seconds(13))
+        call.see(.fault(index: 0, isBeginning: false), at: .seconds(13))
         for end in CallEnd.allCases {
             call.see(.choice(end, epoch: 2, .websocket, Self.fallback(.recoveryFailed, .recovery)), at: .seconds(13))
         }

@@ -46,6 +46,7 @@ import Transport
         #expect(verdict(evidence, at: 11_999) == nil)
         #expect(verdict(evidence, at: 12_000)?.reason == .iceNoResponse)
         evidence.pairs = 0
+        evidence.checksSent = 0
         #expect(verdict(evidence, at: 12_000)?.reason == .setupTimeout)
     }
 
@@ -64,6 +65,7 @@ import Transport
     func nothingToPair() {
         var evidence = checking()
         evidence.pairs = 0
+        evidence.checksSent = 0
         evidence.lastPairAt = nil
         #expect(verdict(evidence, at: 2_999) == nil)
         #expect(FallbackDetector.deadline(evidence, helloAt: hello, limits: limits) == at(3_000))
@@ -90,6 +92,7 @@ import Transport
     func noAddress() {
         var evidence = checking()
         evidence.pairs = 0
+        evidence.checksSent = 0
         evidence.lastPairAt = nil
         evidence.localCandidates = 0
         evidence.localIsComplete = true
