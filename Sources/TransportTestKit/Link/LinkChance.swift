@@ -28,11 +28,26 @@ extension Randomness {
     }
 
     /// A jittered length around `delay`, never negative.
-    mutating func jittered(_ delay: Nanoseconds, by jitter: LinkModel.Jitter) -> Nanoseconds {
+    mutating func jittered(_ delay: Nanoseconds, by jitter: LinkJitter) -> Nanoseconds {
         switch jitter {
         case .none: delay
-        case .normal(let sigma): max(0, delay &+ gauss(sigma: sigma.boundedNanoseconds))
-        case .uniform(let spread): max(0, delay &+ uniform(spread: spread.boundedNanoseconds))
+        case .normal(let sigma): max(0, delay &+ gauss(sigma: sigma))
+        case .uniform(let spread): max(0, delay &+ uniform(spread: spread))
+        }
+    }
+}
+
+/// A model's jitter with its lengths in nanoseconds.
+enum LinkJitter: Sendable {
+    case none
+    case normal(sigma: Nanoseconds)
+    case uniform(spread: Nanoseconds)
+
+    init(_ jitter: LinkModel.Jitter) {
+        switch jitter {
+        case .none: self = .none
+        case .normal(let sigma): self = .normal(sigma: sigma.boundedNanoseconds)
+        case .uniform(let spread): self = .uniform(spread: spread.boundedNanoseconds)
         }
     }
 }

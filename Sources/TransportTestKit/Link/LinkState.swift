@@ -71,7 +71,7 @@ public struct LinkCounters: Hashable, Sendable {
 /// the others. Does not allocate.
 package struct LinkState: Sendable {
     /// What the link does. May be changed at any time; the queue and the streams go on.
-    package var model: LinkModel
+    package var model: LinkModel { didSet { setLengths() } }
     /// What it has done.
     package private(set) var counters = LinkCounters()
     /// Packets sent before this instant vanish: an outage that somebody causes, beside the model's own black holes.
@@ -82,6 +82,12 @@ package struct LinkState: Sendable {
     package var corruptPercent: Double = 0
     /// Delays and losses by the time of sending, beside the model's.
     package var trace: LinkTrace?
+
+    // The model's lengths, which every packet asks for.
+    private var delay: Nanoseconds = 0
+    private var jitter = LinkJitter.none
+    private var queueLimit: Nanoseconds = 0
+    private var reorderHold: Nanoseconds = 0
 
     private let start: Instant
     private var lossDraws: Randomness
@@ -103,6 +109,14 @@ package struct LinkState: Sendable {
         orderDraws = randomness.split("link.order")
         copyDraws = randomness.split("link.copies")
         corruptionDraws = randomness.split("link.corruption")
+        setLengths()
+    }
+
+    private mutating func setLengths() {
+        delay = model.delay.boundedNanoseconds
+        jitter = LinkJitter(model.jitter)
+        queueLimit = model.queueLimit.boundedNanoseconds
+        reorderHold = model.reorderHold.boundedNanoseconds
     }
 
     /// Whether a packet sent at `now` falls into a black hole.
@@ -166,7 +180,7 @@ package struct LinkState: Sendable {
     private mutating func enqueue(byteCount: Int, now: Instant) -> Instant? {
         guard let rate = model.bitsPerSecond, rate > 0 else { return now }
         let begin = max(now, queueFree)
-        if begin - now > model.queueLimit.boundedNanoseconds { return nil }
+        if begin - now > queueLimit { return nil }
         queueFree = begin + transmissionTime(byteCount: byteCount, bitsPerSecond: rate)
         return queueFree
     }
@@ -187,14 +201,14 @@ package struct LinkState: Sendable {
     }
 
     private mutating func arrival(from departure: Instant) -> Instant {
-        let delay = jitterDraws.jittered(model.delay.boundedNanoseconds, by: model.jitter)
+        let delay = jitterDraws.jittered(delay, by: jitter)
         var arrival = max(departure + delay, heldUntil)
         // A nanosecond apart: events of one instant come in an order that the seed draws.
         if !model.jitterReorders { arrival = max(arrival, lastArrival + 1) }
         if model.reorderPercent > 0, orderDraws.chance(percent: model.reorderPercent) {
             counters.reordered += 1
             // Those behind it do not wait for it.
-            return arrival + model.reorderHold.boundedNanoseconds
+            return arrival + reorderHold
         }
         lastArrival = max(lastArrival, arrival)
         return arrival

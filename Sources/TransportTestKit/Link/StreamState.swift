@@ -17,7 +17,7 @@ package struct StreamState: Sendable {
     package static let maximumTimeout: Nanoseconds = .seconds(120)
 
     /// What the link does.
-    package var model: LinkModel
+    package var model: LinkModel { didSet { setLengths() } }
     /// Segments sent before this instant do not get out: see `LinkState.blockedUntil`.
     package var blockedUntil: Instant = Instant(nanoseconds: .min)
     /// Nothing arrives before this instant.
@@ -26,6 +26,10 @@ package struct StreamState: Sendable {
     package var trace: LinkTrace?
     /// What it has done: `lost` counts retransmissions, `delivered` segments.
     package private(set) var counters = LinkCounters()
+
+    /// The model's lengths, which every segment asks for.
+    private(set) var delay: Nanoseconds = 0
+    private var jitter = LinkJitter.none
 
     private let start: Instant
     private var lossDraws: Randomness
@@ -43,6 +47,12 @@ package struct StreamState: Sendable {
         self.start = start
         lossDraws = randomness.split("stream.loss")
         jitterDraws = randomness.split("stream.jitter")
+        setLengths()
+    }
+
+    private mutating func setLengths() {
+        delay = model.delay.boundedNanoseconds
+        jitter = LinkJitter(model.jitter)
     }
 
     /// How long bytes given now wait until the rate lets them go.
@@ -87,7 +97,7 @@ package struct StreamState: Sendable {
             }
         }
         counters.delivered += 1
-        var delay = jitterDraws.jittered(model.delay.boundedNanoseconds, by: model.jitter)
+        var delay = jitterDraws.jittered(delay, by: jitter)
         // What a trace loses is heard of by those behind it.
         if let trace { delay += trace.delay(at: now - start) ?? (roundTrip &+ Self.fastRetransmitDelay) }
         // A nanosecond apart: events of one instant come in an order that the seed draws.

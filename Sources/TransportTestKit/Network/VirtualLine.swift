@@ -32,9 +32,7 @@ struct VirtualLine {
     /// Bytes not yet sent at which no more are accepted: `TCP_NOTSENT_LOWAT`.
     let unsentLimit: Int
 
-    var roundTrip: Nanoseconds {
-        directions.0.state.model.delay.boundedNanoseconds &+ directions.1.state.model.delay.boundedNanoseconds
-    }
+    var roundTrip: Nanoseconds { directions.0.state.delay &+ directions.1.state.delay }
 
     func side(of host: HostID) -> Int? { host == ends.0 ? 0 : host == ends.1 ? 1 : nil }
 

@@ -45,9 +45,12 @@ package struct VirtualNAT: Sendable {
 
     /// The source address that `local`'s datagram to `remote` leaves with; makes or refreshes the mapping.
     package mutating func outgoing(from local: SocketAddress, to remote: SocketAddress, now: Instant) -> SocketAddress {
-        mappings.removeAll { now - $0.lastUse > timeout }
+        // By index: a mapping handed to a closure is copied, and every datagram comes by here.
+        if mappings.indices.contains(where: { now - mappings[$0].lastUse > timeout }) {
+            mappings.removeAll { now - $0.lastUse > timeout }
+        }
         let index: Int
-        if let known = mappings.firstIndex(where: { $0.local == local }) {
+        if let known = mappings.indices.first(where: { mappings[$0].local == local }) {
             index = known
         } else {
             if mappings.count >= Self.maximumMappings { mappings.removeFirst() }
@@ -69,13 +72,15 @@ package struct VirtualNAT: Sendable {
 
     /// The inside address that a datagram from `remote` to `port` goes to; nil, counted, when it is not let in.
     package mutating func incoming(from remote: SocketAddress, to port: UInt16, now: Instant) -> SocketAddress? {
-        guard let mapping = mappings.first(where: { $0.port == port }), now - mapping.lastUse <= timeout,
-            !filters || mapping.permissions.contains(where: { $0.remote == remote && now - $0.lastUse <= timeout })
+        guard let index = mappings.indices.first(where: { mappings[$0].port == port }),
+            now - mappings[index].lastUse <= timeout,
+            !filters
+                || mappings[index].permissions.contains(where: { $0.remote == remote && now - $0.lastUse <= timeout })
         else {
             refused += 1
             return nil
         }
-        return mapping.local
+        return mappings[index].local
     }
 
     /// Forgets every mapping, as a restarted router does: the next datagrams leave from new ports.

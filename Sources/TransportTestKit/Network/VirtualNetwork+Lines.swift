@@ -43,17 +43,22 @@ extension VirtualNetwork {
         guard let syn = sendSegment(id, side: 0, byteCount: 0, at: now)?.arrival,
             let answer = sendSegment(id, side: 1, byteCount: 0, at: syn)?.arrival
         else { return }
-        simulator.schedule(at: answer) { [weak self] in
-            guard let self, self.lines[id.index].phase == .opening, !self.lines[id.index].isSilent else { return }
-            self.lines[id.index].phase = .open
-            let acknowledged = self.sendSegment(id, side: 0, byteCount: 0, at: self.now)?.arrival
-            self.deliver(to: self.lines[id.index].ends.0) { $0.lineOpened(id, now: self.now) }
-            guard let acknowledged else { return }
-            self.simulator.schedule(at: acknowledged) { [weak self] in
-                guard let self, self.lines[id.index].phase == .open, !self.lines[id.index].isSilent else { return }
-                self.deliver(to: self.lines[id.index].ends.1) { $0.lineOpened(id, now: self.now) }
-            }
-        }
+        later(at: answer, .step { $0.answered(id) })
+    }
+
+    /// The answer to the opener is there; its acknowledgement opens the other end.
+    private func answered(_ id: LineID) {
+        guard lines[id.index].phase == .opening, !lines[id.index].isSilent else { return }
+        lines[id.index].phase = .open
+        let acknowledged = sendSegment(id, side: 0, byteCount: 0, at: now)?.arrival
+        deliver(to: lines[id.index].ends.0) { $0.lineOpened(id, now: now) }
+        guard let acknowledged else { return }
+        later(
+            at: acknowledged,
+            .step { network in
+                guard network.isLineOpen(id) else { return }
+                network.deliver(to: network.lines[id.index].ends.1) { $0.lineOpened(id, now: network.now) }
+            })
     }
 
     private func up(_ id: LineID) -> StreamState { lines[id.index].directions.0.state }
@@ -84,7 +89,7 @@ extension VirtualNetwork {
             tell(id, side: 1 - side, .fin, at: arrival)
         case .rst:
             lines[id.index].phase = .closed
-            tell(id, side: 1 - side, .rst, at: now + lines[id.index][side].state.model.delay.boundedNanoseconds)
+            tell(id, side: 1 - side, .rst, at: now + lines[id.index][side].state.delay)
         case .silent: lines[id.index].isSilent = true
         }
     }
@@ -106,17 +111,18 @@ extension VirtualNetwork {
     }
 
     private func tell(_ id: LineID, side: Int, _ cut: LineCut, at time: Instant) {
-        simulator.schedule(at: time) { [weak self] in
-            guard let self, !self.lines[id.index].isSilent else { return }
-            if cut == .fin {
-                guard self.lines[id.index].phase != .closed else { return }
-                if self.lines[id.index][side].isEnded { self.lines[id.index].phase = .closed }
-            } else {
-                self.lines[id.index].phase = .closed
-            }
-            let host = self.lines[id.index].peer(of: 1 - side)
-            self.deliver(to: host) { $0.lineClosed(id, by: cut, now: self.now) }
+        later(at: time, .step { $0.told(id, side: side, cut) })
+    }
+
+    private func told(_ id: LineID, side: Int, _ cut: LineCut) {
+        guard !lines[id.index].isSilent else { return }
+        if cut == .fin {
+            guard lines[id.index].phase != .closed else { return }
+            if lines[id.index][side].isEnded { lines[id.index].phase = .closed }
+        } else {
+            lines[id.index].phase = .closed
         }
+        deliver(to: lines[id.index].peer(of: 1 - side)) { $0.lineClosed(id, by: cut, now: now) }
     }
 
     // MARK: - Bytes
@@ -159,7 +165,7 @@ extension VirtualNetwork {
     /// There is room again when what waits for the rate has left, not only when it is acknowledged.
     private func tellOfDeparture(_ id: LineID, side: Int) {
         guard let next = lines[id.index][side].leaving.first else { return }
-        simulator.schedule(at: next.departure) { [weak self] in self?.giveRoom(id, side: side) }
+        later(at: next.departure, .step { $0.giveRoom(id, side: side) })
     }
 
     private func giveRoom(_ id: LineID, side: Int) {
@@ -181,18 +187,20 @@ extension VirtualNetwork {
             dropDeparted(id, side: side)
             lines[id.index][side].leaving.append((sent.departure, segment.count))
         }
-        simulator.schedule(at: sent.arrival) { [weak self] in
-            guard let self, self.lines[id.index].phase == .open, !self.lines[id.index].isSilent else { return }
-            let back = self.lines[id.index][1 - side].state.model.delay.boundedNanoseconds
-            self.simulator.schedule(at: self.now + back) { [weak self] in
-                self?.acknowledge(segment.count, on: id, side: side)
-            }
-            let receiver = self.lines[id.index].peer(of: side)
-            self.deliver(to: receiver) { $0.receive(streamBytes: segment, line: id, now: self.now) }
-        }
+        later(at: sent.arrival, .segment(segment, id, side: side))
     }
 
-    private func acknowledge(_ byteCount: Int, on id: LineID, side: Int) {
+    /// A segment that `side` has sent is at the other end.
+    func arrive(_ segment: [UInt8], on id: LineID, side: Int) {
+        guard isLineOpen(id) else { return }
+        let back = lines[id.index][1 - side].state.delay
+        later(at: now + back, .acknowledgement(segment.count, id, side: side))
+        let receiver = lines[id.index].peer(of: side)
+        deliver(to: receiver) { $0.receive(streamBytes: segment, line: id, now: now) }
+    }
+
+    /// The bytes that `side` has sent are known to have arrived.
+    func acknowledge(_ byteCount: Int, on id: LineID, side: Int) {
         guard lines[id.index].phase == .open, !lines[id.index].isSilent else { return }
         lines[id.index][side].unacknowledged -= byteCount
         giveRoom(id, side: side)

@@ -47,6 +47,20 @@ package final class VirtualNetwork {
         var timerTime = Instant.never
     }
 
+    /// What is under way or waits for its time.
+    enum Transit {
+        /// A datagram, to be at the network of its receiver.
+        case descending([UInt8], from: SocketAddress, to: SocketAddress)
+        /// A datagram, to be at its receiver.
+        case arriving([UInt8], NetworkPath)
+        /// What one end of a line has sent, to be at the other.
+        case segment([UInt8], LineID, side: Int)
+        /// Bytes of one end of a line, to be known as arrived there.
+        case acknowledgement(Int, LineID, side: Int)
+        /// All else, which is rare.
+        case step((VirtualNetwork) -> Void)
+    }
+
     /// What drives the network.
     package let simulator: Simulator
     /// Counters beside those of the links.
@@ -55,9 +69,19 @@ package final class VirtualNetwork {
     private var hosts: [Host] = []
     var interfaces: [Interface] = []
     var lines: [VirtualLine] = []
+    /// By the number of its event.
+    private var transits: [Transit?] = []
+    private var freeTransits: [Int] = []
+    /// What the simulator knows us by.
+    private var target = 0
 
     /// A network without hosts.
-    package init(simulator: Simulator) { self.simulator = simulator }
+    package init(simulator: Simulator) {
+        self.simulator = simulator
+        target = simulator.add(target: self)
+    }
+
+    deinit { simulator.remove(target: target) }
 
     /// The virtual time.
     package var now: Instant { simulator.now }
@@ -68,25 +92,28 @@ package final class VirtualNetwork {
     package func addHost(_ host: any VirtualHost) -> HostID {
         hosts.append(Host(object: host))
         let id = HostID(index: hosts.count - 1)
-        simulator.schedule(at: now) { [weak self] in self?.settle(id) }
+        later(at: now, .step { $0.settle(id) })
         return id
     }
 
     /// Gives a host an input of its owner's making at `time` (start the call, hang up), then drains it.
     package func perform(on host: HostID, at time: Instant, _ work: @escaping (_ now: Instant) -> Void) {
-        simulator.schedule(at: time) { [weak self] in
-            guard let self else { return }
-            work(self.now)
-            self.settle(host)
-        }
+        later(
+            at: time,
+            .step { network in
+                work(network.now)
+                network.settle(host)
+            })
     }
 
     /// Drains a host after something was done to it outside of `perform`, and arms its timer.
     package func settle(_ id: HostID) {
         let object = hosts[id.index].object
+        let now = now
         object.drain(into: self, now: now)
         var rounds = 0
-        while object.nextDeadline <= now {
+        var deadline = object.nextDeadline
+        while deadline <= now {
             guard rounds < Self.maximumPollsPerInstant else {
                 counters.stuckHosts += 1
                 arm(id, at: now + Self.stuckRetry)
@@ -95,8 +122,9 @@ package final class VirtualNetwork {
             rounds += 1
             object.handleTimeout(now: now)
             object.drain(into: self, now: now)
+            deadline = object.nextDeadline
         }
-        arm(id, at: object.nextDeadline)
+        arm(id, at: deadline)
     }
 
     private func arm(_ id: HostID, at time: Instant) {
@@ -107,18 +135,37 @@ package final class VirtualNetwork {
             hosts[id.index].timer = nil
             return
         }
-        hosts[id.index].timer = simulator.schedule(at: time) { [weak self] in
-            guard let self else { return }
-            self.hosts[id.index].timer = nil
-            self.hosts[id.index].timerTime = .never
-            self.settle(id)
-        }
+        hosts[id.index].timer = simulator.schedule(at: time, for: target, number: Self.timerNumber(of: id))
+    }
+
+    private func timerFired(of id: HostID) {
+        hosts[id.index].timer = nil
+        hosts[id.index].timerTime = .never
+        settle(id)
     }
 
     /// Calls a host and drains it.
     func deliver(to id: HostID, _ input: (any VirtualHost) -> Void) {
         input(hosts[id.index].object)
         settle(id)
+    }
+
+    // MARK: - Events
+
+    /// The number of a host's timer: below 0, where no transit's is.
+    private static func timerNumber(of host: HostID) -> Int { -1 - host.index }
+
+    /// `transit` is due at `time`.
+    func later(at time: Instant, _ transit: Transit) {
+        let number: Int
+        if let free = freeTransits.popLast() {
+            number = free
+            transits[number] = transit
+        } else {
+            number = transits.count
+            transits.append(transit)
+        }
+        simulator.schedule(at: time, for: target, number: number)
     }
 
     // MARK: - Interfaces
@@ -171,7 +218,9 @@ package final class VirtualNetwork {
     @discardableResult
     package func send(_ datagram: [UInt8], from host: HostID, on path: NetworkPath) -> Bool {
         guard datagram.count <= Self.maximumDatagram,
-            let index = interfaces.firstIndex(where: { $0.host == host && $0.ip == path.local.ip && $0.isUp })
+            let index = interfaces.indices.first(where: {
+                interfaces[$0].host == host && interfaces[$0].ip == path.local.ip && interfaces[$0].isUp
+            })
         else {
             counters.unsendable += 1
             return false
@@ -188,10 +237,11 @@ package final class VirtualNetwork {
         case .dropped: break
         case .rejected:
             let answer = now + 2 * interfaces[index].up.model.delay.boundedNanoseconds
-            simulator.schedule(at: answer) { [weak self] in
-                guard let self else { return }
-                self.deliver(to: host) { $0.datagramRejected(path: path, now: self.now) }
-            }
+            later(
+                at: answer,
+                .step { network in
+                    network.deliver(to: host) { $0.datagramRejected(path: path, now: network.now) }
+                })
         }
         return true
     }
@@ -205,16 +255,18 @@ package final class VirtualNetwork {
     /// The datagram is at the receiver's network at `time`: down its link.
     private func carry(_ datagram: [UInt8], from source: SocketAddress, to target: SocketAddress, at time: Instant) {
         guard time > now else { return descend(datagram, from: source, to: target, mayArriveNow: false) }
-        simulator.schedule(at: time) { [weak self] in
-            self?.descend(datagram, from: source, to: target, mayArriveNow: true)
-        }
+        later(at: time, .descending(datagram, from: source, to: target))
     }
 
     /// - Parameter mayArriveNow: the simulator's run is here, not a host that sends.
     private func descend(
         _ datagram: [UInt8], from source: SocketAddress, to target: SocketAddress, mayArriveNow: Bool
     ) {
-        guard let index = interfaces.firstIndex(where: { ($0.nat?.publicIP ?? $0.ip) == target.ip }) else {
+        guard
+            let index = interfaces.indices.first(where: {
+                (interfaces[$0].nat?.publicIP ?? interfaces[$0].ip) == target.ip
+            })
+        else {
             counters.unroutable += 1
             return
         }
@@ -232,26 +284,40 @@ package final class VirtualNetwork {
         switch interfaces[index].down.send(byteCount: datagram.count, now: now) {
         case .delivered(let arrival):
             if mayArriveNow, arrival <= now { return arrive(datagram, on: path) }
-            arrive(datagram, on: path, at: arrival)
+            later(at: arrival, .arriving(datagram, path))
         case .duplicated(let first, let second):
-            arrive(datagram, on: path, at: first)
-            arrive(datagram, on: path, at: second)
+            later(at: first, .arriving(datagram, path))
+            later(at: second, .arriving(datagram, path))
         // A rejected datagram on its way down is dropped: its sender is on the far side of another link.
         case .dropped, .rejected: break
         }
     }
 
-    private func arrive(_ datagram: [UInt8], on path: NetworkPath, at time: Instant) {
-        simulator.schedule(at: time) { [weak self] in self?.arrive(datagram, on: path) }
-    }
-
     private func arrive(_ datagram: [UInt8], on path: NetworkPath) {
         // Looked up now: the interface may have gone or changed its address while the datagram was under way.
-        guard let index = interfaces.firstIndex(where: { $0.isUp && $0.ip == path.local.ip }) else {
+        guard let index = interfaces.indices.first(where: { interfaces[$0].isUp && interfaces[$0].ip == path.local.ip })
+        else {
             counters.unroutable += 1
             return
         }
         counters.received += 1
         deliver(to: interfaces[index].host) { $0.receive(datagram: datagram, path: path, now: self.now) }
+    }
+}
+
+extension VirtualNetwork: SimulatorTarget {
+    func run(event number: Int) {
+        guard number >= 0 else { return timerFired(of: HostID(index: -1 - number)) }
+        let transit = transits[number].take()
+        freeTransits.append(number)
+        switch transit {
+        case .descending(let datagram, let source, let target):
+            descend(datagram, from: source, to: target, mayArriveNow: true)
+        case .arriving(let datagram, let path): arrive(datagram, on: path)
+        case .segment(let bytes, let line, let side): arrive(bytes, on: line, side: side)
+        case .acknowledgement(let byteCount, let line, let side): acknowledge(byteCount, on: line, side: side)
+        case .step(let work): work(self)
+        case nil: break
+        }
     }
 }

@@ -87,10 +87,10 @@ package struct EventHeap<Payload> {
     /// Takes out the next event that is due at `limit` or before; nil when there is none. O(log n).
     package mutating func pop(notAfter limit: Instant) -> (time: Instant, order: UInt64, payload: Payload)? {
         while let first = entries.first {
-            let payload = slots[Int(first.slot)].payload
-            if let payload {
+            let slot = Int(first.slot)
+            if slots[slot].payload != nil {
                 guard first.time <= limit.nanoseconds else { return nil }
-                slots[Int(first.slot)].payload = nil
+                guard let payload = slots[slot].payload.take() else { return nil }
                 removeFirst()
                 count -= 1
                 return (Instant(nanoseconds: first.time), first.order, payload)

@@ -26,6 +26,12 @@ public enum SimulationEnd: Hashable, Sendable {
     case stuck
 }
 
+/// Has events of its own that it knows by numbers.
+protocol SimulatorTarget: AnyObject {
+    /// The event `number` is due.
+    func run(event number: Int)
+}
+
 /// Runs scheduled work in virtual time, in an order that a seed decides and nothing else.
 ///
 /// Events run by (time, priority drawn from the seed, insertion): two events of one instant come in either order,
@@ -44,7 +50,21 @@ public final class Simulator {
     /// the same scenario with the same seed.
     public private(set) var traceHash: UInt64 = 0xCBF2_9CE4_8422_2325
 
-    private var events = EventHeap<() -> Void>()
+    /// What an event does.
+    private enum Work {
+        case closure(() -> Void)
+        /// One of a target's own, which keeps what belongs to it: for what happens with every packet, as it costs no
+        /// allocation.
+        case numbered(target: Int, number: Int)
+    }
+
+    /// A target, for as long as it lives: it takes itself out.
+    private struct Target {
+        unowned(unsafe) var object: (any SimulatorTarget)?
+    }
+
+    private var events = EventHeap<Work>()
+    private var targets: [Target] = []
     private var priorities: Randomness
     private var root: Randomness
     private var isStopped = false
@@ -74,8 +94,25 @@ public final class Simulator {
     /// Runs `work` at `time`, or now if that is in the past. Nothing runs for `.never`.
     @discardableResult
     package func schedule(at time: Instant, _ work: @escaping () -> Void) -> EventToken {
-        events.push(work, at: max(time, clock.now), priority: priorities.next())
+        events.push(.closure(work), at: max(time, clock.now), priority: priorities.next())
     }
+
+    /// Calls the target's `run(event:)` with `number` at `time`, or now if that is in the past. Nothing runs for `.never`,
+    /// or once the target is gone.
+    @discardableResult
+    func schedule(at time: Instant, for target: Int, number: Int) -> EventToken {
+        events.push(.numbered(target: target, number: number), at: max(time, clock.now), priority: priorities.next())
+    }
+
+    /// Adds a target of numbered events and returns what it is scheduled by. It is not kept, and calls `remove(target:)` as
+    /// it goes.
+    func add(target: any SimulatorTarget) -> Int {
+        targets.append(Target(object: target))
+        return targets.count - 1
+    }
+
+    /// The target is gone.
+    func remove(target: Int) { targets[target].object = nil }
 
     /// Runs `work` when `delay` of virtual time has passed.
     @discardableResult
@@ -93,10 +130,12 @@ public final class Simulator {
     /// Mixes `value` into `traceHash`: what a component did that the order of events does not show.
     public func record(_ value: UInt64) {
         var value = value
+        var hash = traceHash
         for _ in 0..<8 {
-            traceHash = (traceHash ^ (value & 0xFF)) &* 0x100_0000_01B3
+            hash = (hash ^ (value & 0xFF)) &* 0x100_0000_01B3
             value >>= 8
         }
+        traceHash = hash
     }
 
     // MARK: - Running
@@ -119,7 +158,10 @@ public final class Simulator {
             guard eventsOfInstant <= Self.maximumEventsPerInstant else { return .stuck }
             eventCount += 1
             record(UInt64(bitPattern: event.time.nanoseconds) ^ (event.order << 40))
-            event.payload()
+            switch event.payload {
+            case .closure(let work): work()
+            case .numbered(let target, let number): targets[target].object?.run(event: number)
+            }
             if isStopped { return .stopped }
         }
         if end != .never { clock.advance(to: end) }

@@ -148,9 +148,9 @@ package final class SimulatedCall {
             for _ in 0..<part.count {
                 let delay = Int64(draws.next() % UInt64(Nanoseconds.seconds(20)))
                 let size = part.byteCounts.lowerBound + Int(draws.next() % UInt64(part.byteCounts.count))
-                simulator.schedule(at: simulator.now + delay) { [weak host] in
-                    host?.perform { [weak host] now in
-                        if host?.state == .active { host?.sendMessage(byteCount: size, now: now) }
+                simulator.schedule(at: simulator.now + delay) { [unowned host] in
+                    host.perform { [unowned host] now in
+                        if host.state == .active { host.sendMessage(byteCount: size, now: now) }
                     }
                 }
             }

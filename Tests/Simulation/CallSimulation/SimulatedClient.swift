@@ -94,6 +94,10 @@ final class SimulatedClient: SimulatedHost {
 
     private var localAddresses: [SocketAddress] { sockets + freshSockets }
 
+    private func isOpen(_ address: SocketAddress) -> Bool {
+        sockets.contains(address) || freshSockets.contains(address)
+    }
+
     private func tellSockets() {
         perform { [unowned self] now in call.pointee.networkChanged(to: localAddresses, now: now) }
     }
@@ -121,7 +125,7 @@ final class SimulatedClient: SimulatedHost {
         switch input {
         case .datagram(let bytes, let path):
             // What came to a socket that is closed is nobody's.
-            guard localAddresses.contains(path.local), var packet = pool.take() else { return }
+            guard isOpen(path.local), var packet = pool.take() else { return }
             packet.assign(bytes.span.bytes)
             call.pointee.receive(&packet, path: path, now: now)
         case .refusal(let path):
@@ -145,7 +149,7 @@ final class SimulatedClient: SimulatedHost {
         guard var packet = pool.take(), let transmit = call.pointee.pollTransmit(into: &packet, now: now) else {
             return false
         }
-        guard let hostID, localAddresses.contains(transmit.path.local) else { return true }
+        guard let hostID, isOpen(transmit.path.local) else { return true }
         let bytes = packet.copiedBytes
         let isCheck = bytes.count > 1 && bytes[0] == 0 && bytes[1] == 1
         if isCheck, seenTransport == nil, !checkedPairs.contains(transmit.path) {

@@ -59,11 +59,13 @@ class SimulatedHost: VirtualHost {
     private var underWay: [LineTap.Item] = []
     private var underWayBegin = 0
     private var bytesReceived = 0
-    weak var peer: SimulatedHost?
+    /// Not weak: a host that ever was that is counted in a table beside it, slowly. The call keeps both.
+    unowned var peer: SimulatedHost?
 
     // Audio.
     private let firstSequence: Int64
-    private let isSpeaking: (Nanoseconds) -> Bool
+    /// Talk with a pause of 200 ms at the end.
+    private let talkPeriod: Nanoseconds
     private var capturedUntil: Instant?
     var mutedUntil = Instant(nanoseconds: .min)
     private var lastWasConcealed = false
@@ -103,9 +105,7 @@ class SimulatedHost: VirtualHost {
         self.firstSequence = firstSequence
         self.stall = stall
         draws = simulator.randomness(for: "\(end).host")
-        // Talk of about 2 s with pauses of 200 ms.
-        let period: Nanoseconds = .milliseconds(1_800 + Int64(draws.next() % 800))
-        isSpeaking = { $0 % period < period - .milliseconds(200) }
+        talkPeriod = .milliseconds(1_800 + Int64(draws.next() % 800))
         block.initialize(repeating: 0)
         codec.onEncode = { [unowned self] id in observer.note(.captured(self.end, frame: id)) }
     }
@@ -132,7 +132,7 @@ class SimulatedHost: VirtualHost {
 
     // MARK: Inputs
 
-    var nextDeadline: Instant { isHeld || !waiting.isEmpty ? heldUntil : machineDeadline }
+    final var nextDeadline: Instant { isHeld || !waiting.isEmpty ? heldUntil : machineDeadline }
 
     var isHeld: Bool { simulator.now < heldUntil }
 
@@ -411,7 +411,7 @@ class SimulatedHost: VirtualHost {
         guard now >= mutedUntil else { return }
         // A device that nobody read has kept its last 200 ms.
         let count = Int(min(frames, 20)) * AudioFormat.pullSampleCount
-        let source = isSpeaking(now.nanoseconds) ? Self.loud : Self.silent
+        let source = now.nanoseconds % talkPeriod < talkPeriod - .milliseconds(200) ? Self.loud : Self.silent
         source.withUnsafeBufferPointer { samples in
             var left = count
             while left > 0 {
@@ -448,9 +448,10 @@ class SimulatedHost: VirtualHost {
     /// The application sends a message of about `byteCount` bytes.
     func sendMessage(byteCount: Int, now: Instant) {
         let number = messagesAccepted + 1
-        let head = #"{"type":"note","n":\#(number),"p":""#
-        let padding = String(repeating: "x", count: max(0, byteCount - head.utf8.count - 2))
-        guard send(message: Array((head + padding + "\"}").utf8), now: now) else { return }
+        var message = Array(#"{"type":"note","n":\#(number),"p":""#.utf8)
+        message += repeatElement(UInt8(ascii: "x"), count: max(0, byteCount - message.count - 2))
+        message += Array("\"}".utf8)
+        guard send(message: message, now: now) else { return }
         messagesAccepted = number
         observer.note(.accepted(end, message: number))
     }
