@@ -1,6 +1,6 @@
 extension ICEFullAgent {
     /// The next check, consent check or expiry; `.never` once ended.
-    public var nextDeadline: Instant {
+    @inline(__always) public var nextDeadline: Instant {
         guard !isEnded else { return .never }
         if !responses.isEmpty { return .zero }
         var deadline = retired?.retiresAt ?? .never
@@ -14,6 +14,9 @@ extension ICEFullAgent {
         }
         return deadline
     }
+
+    /// `nextDeadline`, read in place: of an agent that is part of something a property is read from a copy of it all.
+    package mutating func readDeadline() -> Instant { nextDeadline }
 
     private func mayCheck(_ generation: Int) -> Bool {
         generations[generation].remote != nil && !generations[generation].hasExpired
@@ -106,7 +109,7 @@ extension ICEFullAgent {
 
     /// The pair whose check is due: an urgent one, then the chosen, then the triggered-check queue, then pairs never
     /// checked by priority with the families taking turns (RFC 8421 §4), then the one that waits longest.
-    private func nextCheck(now: Instant) -> (generation: Int, pair: Int)? {
+    @inline(__always) private func nextCheck(now: Instant) -> (generation: Int, pair: Int)? {
         var best: (generation: Int, pair: Int)?
         for generation in generations.indices where mayCheck(generation) {
             for pair in generations[generation].pairs.indices

@@ -128,25 +128,28 @@ public struct ICEFullAgent: Machine, Sendable {
     // MARK: - State
 
     /// Where the checks of the generation in use stand, computed anew at each call. O(pairs).
-    public var outcome: ICEOutcome {
-        let generation = generations[0]
+    @inline(__always) public var outcome: ICEOutcome {
+        let pairs = generations[0].pairs
         let nothingAnswered = counters.responsesReceived == 0 && counters.errorResponses == 0
         var refused: ICESendFailure?
-        if nothingAnswered, !generation.pairs.isEmpty, generation.pairs.allSatisfy({ $0.failure != nil }) {
-            refused = generation.pairs.max { ($0.failedAt ?? .zero) < ($1.failedAt ?? .zero) }?.failure
+        if nothingAnswered, !pairs.isEmpty, pairs.allSatisfy({ $0.failure != nil }) {
+            refused = pairs.max { ($0.failedAt ?? .zero) < ($1.failedAt ?? .zero) }?.failure
         }
         #if MUTANTS
         if Mutant.current == .udpBlockedOnOnePair, nothingAnswered {
-            refused = generation.pairs.first { $0.failure != nil }?.failure
+            refused = pairs.first { $0.failure != nil }?.failure
         }
         #endif
         return ICEOutcome(
-            pairs: generation.pairs.count, checksSent: counters.checksSent, everyPairRefused: refused,
+            localCandidates: localCandidates.count, pairs: pairs.count, checksSent: counters.checksSent, everyPairRefused: refused,
             onlyErrorResponses: counters.errorResponses > 0 && counters.responsesReceived == 0,
-            remoteIsComplete: generation.hasEndOfCandidates || generation.remote?.isLite == true,
+            remoteIsComplete: generations[0].hasEndOfCandidates || generations[0].remote?.isLite == true,
             localIsComplete: hasLocalEndOfCandidates, lastPairAddedAt: lastPairAddedAt,
             firstCheckAt: firstCheckAt, firstResponseAt: firstResponseAt, roundTrip: roundTrip)
     }
+
+    /// `outcome`, read in place, as `readDeadline` is.
+    package mutating func readOutcome() -> ICEOutcome { outcome }
 
     /// Whether `path` is a pair that was answered: DTLS from it, and early SRTP to it, are allowed.
     public func isValid(_ path: NetworkPath) -> Bool {
@@ -157,10 +160,14 @@ public struct ICEFullAgent: Machine, Sendable {
 
     /// Whether `path` belongs to a candidate pair, also of a generation that was retired a moment ago: media in flight
     /// is still taken from there.
-    public func hasPair(_ path: NetworkPath) -> Bool {
+    @inline(__always) public func hasPair(_ path: NetworkPath) -> Bool {
         let path = path.unmapped
-        return generations.contains { $0.index(of: path) != nil } || retired?.index(of: path) != nil
+        return generations.indices.contains { generations[$0].index(of: path) != nil }
+            || retired?.index(of: path) != nil
     }
+
+    /// `hasPair`, read in place, as `readDeadline` is.
+    package mutating func readHasPair(_ path: NetworkPath) -> Bool { hasPair(path) }
 
     public mutating func pollEvent() -> Event? { events.isEmpty ? nil : events.removeFirst() }
 

@@ -43,19 +43,19 @@ struct ICEFullGeneration {
     /// The index of the chosen pair.
     var chosen: Int? {
         guard let chosenID else { return nil }
-        return pairs.firstIndex { $0.id == chosenID }
+        return pairs.indices.first { pairs[$0].id == chosenID }
     }
 
     /// The index of the warm pair.
     var warm: Int? {
         guard let warmID else { return nil }
-        return pairs.firstIndex { $0.id == warmID }
+        return pairs.indices.first { pairs[$0].id == warmID }
     }
 
     /// Whether the peer's half of the credentials is `ufrag`.
     func isFrom(_ ufrag: String) -> Bool { remote?.credentials.ufrag == ufrag }
 
-    func index(of path: NetworkPath) -> Int? { pairs.firstIndex { $0.path == path } }
+    func index(of path: NetworkPath) -> Int? { pairs.indices.first { pairs[$0].path == path } }
 
     /// The index of the pair whose outstanding check has this id. Does not allocate.
     func pair(answeredBy id: STUNTransactionID) -> Int? {

@@ -38,9 +38,9 @@ extension ICELiteAgent {
     /// Whether media and DTLS may go to `path` at all: to each confirmed tuple, and to one unconfirmed, which is the
     /// selected one once it is admitted. All other unconfirmed tuples get answers to their checks only, and are usable when
     /// they are confirmed or nominated. O(8), does not allocate.
-    public func mayUse(_ path: NetworkPath) -> Bool { index(of: path).map { mayUse(tuples[$0]) } ?? false }
+    @inline(__always) public func mayUse(_ path: NetworkPath) -> Bool { index(of: path).map { mayUse(tuples[$0]) } ?? false }
 
-    private func mayUse(_ tuple: ICETuple) -> Bool {
+    @inline(__always) private func mayUse(_ tuple: ICETuple) -> Bool {
         tuple.isConfirmed || tuple.path == selectedPath && tuple.admission == .granted
     }
 
@@ -63,11 +63,14 @@ extension ICELiteAgent {
     /// Where media goes now; nil when nothing is selected or it may not be used yet. O(8), does not allocate.
     ///
     /// Both paths get each packet; the peer drops the second copy. `authorizeSend` is asked for each of them.
-    public var destinations: ICEDestinations? {
+    @inline(__always) public var destinations: ICEDestinations? {
         guard let selectedPath else { return nil }
         if mayUse(selectedPath) { return ICEDestinations(first: selectedPath, second: previousPath) }
         return previousPath.map { ICEDestinations(first: $0, second: nil) }
     }
+
+    /// `destinations`, read in place, as `readDeadline` is.
+    package mutating func readDestinations() -> ICEDestinations? { destinations }
 
     // MARK: - Admission
 

@@ -18,14 +18,14 @@ extension ICELiteAgent {
     }
 
     /// Whether a check of `tuple` is still to be sent.
-    func wantsRoutabilityCheck(_ tuple: ICETuple) -> Bool {
+    @inline(__always) func wantsRoutabilityCheck(_ tuple: ICETuple) -> Bool {
         !tuple.isConfirmed && tuple.path == selectedPath && tuple.admission == .granted && !tuple.offersToken
             && tuple.namedGeneration == current.number && tuple.routabilityChecks < ICELimits.routabilityChecks
             && pending == nil && wasConfirmedByFlight && current.remoteKey != nil
     }
 
     /// When the next check is due; `.never` without one. O(8), does not allocate.
-    var routabilityCheckDueAt: Instant {
+    @inline(__always) var routabilityCheckDueAt: Instant {
         guard let selectedPath, let index = index(of: selectedPath), wantsRoutabilityCheck(tuples[index]) else {
             return .never
         }

@@ -97,9 +97,12 @@ public struct ICELiteAgent: Machine, Sendable {
     /// Whether `path` is a tuple: a request with our password came on it within the last 30 s. O(8), does not allocate.
     public func isAuthenticated(_ path: NetworkPath) -> Bool { index(of: path) != nil }
 
-    func index(of path: NetworkPath) -> Int? {
+    /// `isAuthenticated`, read in place, as `readDeadline` is.
+    package mutating func readIsAuthenticated(_ path: NetworkPath) -> Bool { index(of: path) != nil }
+
+    @inline(__always) func index(of path: NetworkPath) -> Int? {
         let path = path.unmapped
-        return tuples.firstIndex { $0.path == path }
+        return tuples.indices.first { tuples[$0].path == path }
     }
 
     /// The index of the tuple for `path`, made if it is new; the least recently authenticated one that is neither selected
@@ -151,12 +154,15 @@ public struct ICELiteAgent: Machine, Sendable {
     // MARK: - Machine
 
     /// When the next tuple loses consent, old credentials are forgotten or a check is due; `.never` without any.
-    public var nextDeadline: Instant {
+    @inline(__always) public var nextDeadline: Instant {
         guard !isEnded else { return .never }
         if !answers.isEmpty { return .zero }
         let check = routabilityCheckDueAt
         return tuples.reduce(min(check, retired?.until ?? .never)) { min($0, $1.lastRequestAt + timing.consentExpiry) }
     }
+
+    /// `nextDeadline`, read in place: of an agent that is part of something a property is read from a copy of it all.
+    package mutating func readDeadline() -> Instant { nextDeadline }
 
     public mutating func handleTimeout(now: Instant) {
         guard !isEnded else { return }

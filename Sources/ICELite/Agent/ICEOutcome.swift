@@ -22,6 +22,8 @@ public struct ICESendFailure: Hashable, Sendable {
 
 /// Where the checks of a full agent stand: what the call's policy needs to give a fallback its reason.
 public struct ICEOutcome: Hashable, Sendable {
+    /// Host candidates of ours there are.
+    public var localCandidates: Int
     /// Candidate pairs there are.
     public var pairs: Int
     /// Checks sent so far.

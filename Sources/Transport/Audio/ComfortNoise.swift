@@ -13,9 +13,7 @@ struct ComfortNoise: Sendable {
 
     /// Rms of `pcm`; 0 for none.
     static func level(of pcm: UnsafeBufferPointer<Int16>) -> Float {
-        var sum: Int64 = 0
-        for sample in pcm { sum &+= Int64(sample) * Int64(sample) }
-        return pcm.isEmpty ? 0 : (Float(sum) / Float(pcm.count)).squareRoot()
+        pcm.isEmpty ? 0 : (Float(AudioLevel.sumOfSquares(of: pcm)) / Float(pcm.count)).squareRoot()
     }
 
     /// Learns from a decoded frame of rms `rms`: falls at once, rises slowly (factor 2 in about 3.5 s of 20 ms frames).

@@ -76,6 +76,9 @@ package struct CallMedia: ~Copyable {
 
     package var nextDeadline: Instant { min(nextPacketAt, nextPullAt) }
 
+    /// Whether `nextPacket` has one to write.
+    package func isPacketDue(now: Instant) -> Bool { now >= nextPacketAt }
+
     /// Writes the packet that is due into `packet`; false when none is.
     ///
     /// - Parameter live: take the capture ring's audio. Otherwise silence is sent, and what was captured meanwhile is left

@@ -135,10 +135,7 @@ struct Carriages: ~Copyable {
 
     /// The line has something to write.
     var hasLineOutput: Bool {
-        switch line {
-        case .some(let line): line.hasOutput
-        case .none: false
-        }
+        mutating get { line?.readHasOutput() ?? false }
     }
 
     /// What the descriptions have agreed on for the RTP stream: our payload type, header extensions, the form of reports.
@@ -187,10 +184,7 @@ struct Carriages: ~Copyable {
 
     /// The line has said its last and written it, or there is none.
     var isLineFinished: Bool {
-        switch line {
-        case .some(let line): line.isFinished
-        case .none: true
-        }
+        mutating get { line?.readIsFinished() ?? true }
     }
 
     // MARK: In
@@ -222,7 +216,7 @@ struct Carriages: ~Copyable {
 
     /// A datagram came on `path`. True when it was the peer's audio and counts as heard on the media path.
     mutating func receiveDatagram(_ packet: inout Packet, path networkPath: NetworkPath, now: Instant) -> Bool {
-        let isCheck = recovery?.knowsPeer == false && DatagramKind(of: packet.bytes) == .stun
+        let isCheck = DatagramKind(of: packet.bytes) == .stun && recovery?.knowsPeer == false
         guard let verdict = path?.handle(&packet, path: networkPath, now: now) else { return false }
         switch verdict {
         case .rtp, .rtcp: recovery?.heard(now: now)
@@ -296,15 +290,19 @@ struct Carriages: ~Copyable {
     var isPathSecured: Bool { readPath { $0.isSecured } ?? false }
 
     /// The path has keys and somewhere to send to.
-    private var hasDestination: Bool { readPath { $0.hasDestination } ?? false }
+    private var hasDestination: Bool {
+        mutating get { path?.hasDestination ?? false }
+    }
 
     /// Where audio goes now; nil while nothing may be sent.
     private var sendsOn: TransportKind? {
-        if isEnded { return nil }
-        if let inForce { return inForce }
-        // Packets from before there is a pair would be lost at once.
-        if hasDestination { return .webrtc }
-        return sendsOnLineEarly ? .websocket : nil
+        mutating get {
+            if isEnded { return nil }
+            if let inForce { return inForce }
+            // Packets from before there is a pair would be lost at once.
+            if hasDestination { return .webrtc }
+            return sendsOnLineEarly ? .websocket : nil
+        }
     }
 
     /// Writes the next datagram into the empty `packet`, control first; audio that is due for the line goes there instead.
@@ -323,6 +321,7 @@ struct Carriages: ~Copyable {
             return nil
         }
         media.startSending(now: now)
+        guard media.isPacketDue(now: now) else { return nil }
         media.setWritesExtensions(kind == .webrtc && !isBridging)
         while media.nextPacket(into: &packet, live: isActive, discard: isClient, now: now) {
             switch kind {
@@ -361,15 +360,13 @@ struct Carriages: ~Copyable {
 
     // MARK: Time
 
+    /// Read in place: a property of an optional part is read from a copy of it all, and each packet asks.
     var nextDeadline: Instant {
-        var deadline = media.nextDeadline
-        switch line {
-        case .some(let line): deadline = min(deadline, line.nextDeadline)
-        case .none: break
+        mutating get {
+            var deadline = min(media.nextDeadline, line?.readDeadline() ?? .never)
+            deadline = min(deadline, path?.nextDeadline ?? .never, recovery?.readDeadline() ?? .never)
+            return rtcp.nextDeadline < deadline && hasDestination ? rtcp.nextDeadline : deadline
         }
-        deadline = min(deadline, readPath { $0.nextDeadline } ?? .never)
-        if hasDestination { deadline = min(deadline, rtcp.nextDeadline) }
-        return min(deadline, recovery?.nextDeadline ?? .never)
     }
 
     mutating func handleTimeout(now: Instant) {

@@ -229,12 +229,16 @@ extension ClientCall {
     }
 
     /// The line has said and written its last: the owner shuts the stream down once the stream has taken all of it.
-    package var isLineFinished: Bool { carriages.isLineFinished }
+    package var isLineFinished: Bool {
+        mutating get { carriages.isLineFinished }
+    }
 
     package mutating func pollEvent() -> Event? { events.isEmpty ? nil : events.removeFirst() }
 
     package var nextDeadline: Instant {
-        min(policy.nextDeadline, carriages.nextDeadline, restarting?.until ?? .never, restartPlan.nextDeadline)
+        mutating get {
+            min(policy.nextDeadline, carriages.nextDeadline, restarting?.until ?? .never, restartPlan.nextDeadline)
+        }
     }
 }
 

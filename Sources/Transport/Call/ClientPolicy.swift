@@ -256,7 +256,7 @@ package struct ClientPolicy: Sendable {
     }
 
     /// When `handleTimeout` wants to be called.
-    package var nextDeadline: Instant {
+    @inline(__always) package var nextDeadline: Instant {
         switch state {
         case .idle, .ended: .never
         case .opening: startedAt + limits.lineBudget.nanoseconds

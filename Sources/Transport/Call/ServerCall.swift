@@ -90,7 +90,9 @@ package struct ServerCall: ~Copyable {
     /// The newest outages of the path, in order, the one that lasts included.
     package var outages: [Outage] { carriages.recovery?.figures.outages ?? [] }
     /// The line has said and written its last: the owner shuts the stream down once the stream has taken all of it.
-    package var isLineFinished: Bool { carriages.isLineFinished }
+    package var isLineFinished: Bool {
+        mutating get { carriages.isLineFinished }
+    }
 }
 
 // MARK: - Inputs
@@ -197,7 +199,9 @@ extension ServerCall {
 
     package mutating func pollEvent() -> Event? { events.isEmpty ? nil : events.removeFirst() }
 
-    package var nextDeadline: Instant { min(policy.nextDeadline, carriages.nextDeadline) }
+    package var nextDeadline: Instant {
+        mutating get { min(policy.nextDeadline, carriages.nextDeadline) }
+    }
 }
 
 // MARK: - Inside

@@ -217,7 +217,7 @@ package struct ServerPolicy: Sendable {
         }
     }
 
-    package var nextDeadline: Instant {
+    @inline(__always) package var nextDeadline: Instant {
         switch state {
         case .ended: .never
         case .awaitingHello:

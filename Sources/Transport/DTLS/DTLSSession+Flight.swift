@@ -37,6 +37,12 @@ extension DTLSSession {
     /// When `handleTimeout` wants to be called; `.never` when the session waits for nothing.
     package var nextDeadline: Instant { min(retransmissionDeadline, alertDeadline) }
 
+    /// `nextDeadline`, read in place: of a session that is part of something a property is read from a copy of it all.
+    package mutating func readDeadline() -> Instant { min(retransmissionDeadline, alertDeadline) }
+
+    /// `hasDatagrams`, read in place.
+    package mutating func readHasDatagrams() -> Bool { hasDatagrams }
+
     /// Sends the next repeat when it is due, and lets an alert in the clear count that nothing valid contradicted.
     package mutating func handleTimeout(now: Instant) {
         if now >= alertDeadline { return fail(.alert(heldAlert)) }

@@ -8,7 +8,7 @@ extension LineConnection {
     /// `LineLimits.maximumTextBytes`, or more than `LineLimits.maximumQueuedBytes` wait.
     @discardableResult
     package mutating func sendText(_ bytes: borrowing RawSpan) -> Bool {
-        guard phase == .open, bytes.byteCount <= LineLimits.maximumTextBytes,
+        guard isOpen, bytes.byteCount <= LineLimits.maximumTextBytes,
             outbound.count + bytes.byteCount <= LineLimits.maximumQueuedBytes
         else {
             counters.textsNotTaken += 1
@@ -28,7 +28,7 @@ extension LineConnection {
     /// Does not allocate.
     @discardableResult
     package mutating func sendBinary(_ packet: borrowing RawSpan) -> Bool {
-        guard phase == .open, (1...LineLimits.maximumBinaryBytes).contains(packet.byteCount) else {
+        guard isOpen, (1...LineLimits.maximumBinaryBytes).contains(packet.byteCount) else {
             counters.audioNotTaken += 1
             return false
         }
@@ -138,12 +138,12 @@ extension LineConnection {
     /// The event of the next frame that makes one.
     mutating func readFrame() -> LineEvent? {
         do throws(FrameError) {
-            while phase == .open || phase == .closing, let piece = try reader.next() {
+            while readsFrames, let piece = try reader.next() {
                 if let event = take(piece) { return event }
             }
         } catch {
             // RFC 6455 §7.1.7: a close frame that says why, then nothing more is read.
-            if phase == .open { sendClose(error.closeCode, error.description) }
+            if isOpen { sendClose(error.closeCode, error.description) }
             end(.closed(code: error.closeCode.rawValue, reason: error.description))
         }
         return nil
@@ -154,23 +154,23 @@ extension LineConnection {
         case .text(let range):
             counters.textsReceived += 1
             // After our own close frame nothing is delivered any more (§1.4): the owner has said its last word.
-            return phase == .open ? .text(range) : nil
+            return isOpen ? .text(range) : nil
         case .binary(let range):
             counters.binaryReceived += 1
-            return phase == .open ? .binary(range) : nil
+            return isOpen ? .binary(range) : nil
         case .textTooLarge(let count):
             counters.textsTooLarge += 1
-            return phase == .open ? .textTooLarge(count) : nil
+            return isOpen ? .textTooLarge(count) : nil
         case .ping(let range):
             counters.pingsReceived += 1
-            guard phase == .open else { return nil }
+            guard isOpen else { return nil }
             if isPongDue { counters.pongsCoalesced += 1 }
             // §5.5.3: only the newest of several pings need be answered.
             isPongDue = true
             reader.copy(range, into: &pong)
         case .pong(let range): measure(range)
         case .close(let code, let reason):
-            if phase == .open { sendClose(code, "") }
+            if isOpen { sendClose(code, "") }
             end(.closed(code: code?.rawValue, reason: reason))
         }
         return nil

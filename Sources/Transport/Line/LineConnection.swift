@@ -98,9 +98,14 @@ package struct LineConnection: ~Copyable {
     }
 
     /// Whether text and audio may go.
-    package var isOpen: Bool { phase == .open }
+    package var isOpen: Bool { if case .open = phase { true } else { false } }
+    // Not by a comparison of phases, which copies what they carry.
+    private var isClosing: Bool { if case .closing = phase { true } else { false } }
+    private var isClosed: Bool { if case .closed = phase { true } else { false } }
+    /// Frames are read: it is open, or our close frame is not answered yet.
+    var readsFrames: Bool { isOpen || isClosing }
     /// Whether the last event was given and nothing is left to write: the stream can be closed.
-    package var isFinished: Bool { phase == .closed && pending.isEmpty && !hasOutput }
+    package var isFinished: Bool { isClosed && pending.isEmpty && !hasOutput }
 
     /// Says how closely the line is watched. The 3 s to the death of a suspect one count from here, so that a line that was
     /// merely quiet gets to answer.
@@ -122,7 +127,7 @@ package struct LineConnection: ~Copyable {
     /// Takes decrypted stream bytes. Ranges of earlier events end here.
     package mutating func receive(_ bytes: borrowing RawSpan, now: Instant) {
         clock = now
-        guard bytes.byteCount > 0, phase != .closed else { return }
+        guard bytes.byteCount > 0, !isClosed else { return }
         counters.bytesReceived &+= bytes.byteCount
         lastHeard = now
         silentSince = now
@@ -169,13 +174,22 @@ package struct LineConnection: ~Copyable {
     }
 
     /// When `handleTimeout` wants to be called.
-    package var nextDeadline: Instant {
+    @inline(__always) package var nextDeadline: Instant {
         switch phase {
         case .readingRefusal, .closing: closeDeadline
         case .open: min(pingDeadline, deathDeadline)
         case .upgrading, .deciding, .closed: .never
         }
     }
+
+    // Read in place: of a connection that is part of something a property is read from a copy of it all.
+
+    /// `nextDeadline`, for an owner that asks with each packet.
+    package mutating func readDeadline() -> Instant { nextDeadline }
+    /// `isFinished`, for the same.
+    package mutating func readIsFinished() -> Bool { isFinished }
+    /// `hasOutput`, for the same.
+    package mutating func readHasOutput() -> Bool { hasOutput }
 
     private var pingDeadline: Instant {
         let interval = watch == .calm ? LineLimits.pingInterval : LineLimits.urgentPingInterval
@@ -196,21 +210,26 @@ package struct LineConnection: ~Copyable {
     package mutating func pollEvent() -> LineEvent? {
         while true {
             if !pending.isEmpty { return pending.removeFirst() }
+            if readsFrames {
+                if let event = readFrame() { return event }
+                guard pending.isEmpty else { continue }
+                guard isEnded else { return nil }
+                end(.closed(code: CloseCode.abnormal.rawValue, reason: "the stream ended without a close frame"))
+                continue
+            }
+            if isClosed { return nil }
             let before = phase
             switch phase {
             case .upgrading: readHead()
             case .readingRefusal(let status, let response, let length): readBody(status, response, length)
-            case .deciding: break
-            case .open, .closing: if let event = readFrame() { return event }
-            case .closed: return nil
+            case .deciding, .open, .closing, .closed: break
             }
             if !pending.isEmpty || phase != before { continue }
             guard isEnded else { return nil }
             if case .readingRefusal(let status, let response, _) = phase {
                 refuse(status: status, head: response, bodyCount: head.count)
             } else {
-                let reason = phase == .open || phase == .closing ? "without a close frame" : "during the upgrade"
-                end(.closed(code: CloseCode.abnormal.rawValue, reason: "the stream ended \(reason)"))
+                end(.closed(code: CloseCode.abnormal.rawValue, reason: "the stream ended during the upgrade"))
             }
         }
     }
@@ -229,7 +248,7 @@ package struct LineConnection: ~Copyable {
 
     /// The last event: nothing more is received, and only what `outbound` holds still goes.
     mutating func end(_ event: LineEvent) {
-        guard phase != .closed else { return }
+        guard !isClosed else { return }
         if case .closed(code: CloseCode.abnormal.rawValue, _) = event { outbound.removeAll() }
         counters.audioDropped += audio.removeAll()
         isPongDue = false

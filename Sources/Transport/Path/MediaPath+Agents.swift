@@ -61,9 +61,8 @@ extension MediaPath {
     }
 
     mutating func updateEvidence() {
-        guard let full else { return }
-        let outcome = full.outcome
-        evidence.localCandidates = full.localCandidates.count
+        guard let outcome = full?.readOutcome() else { return }
+        evidence.localCandidates = outcome.localCandidates
         evidence.pairs = outcome.pairs
         evidence.remoteIsComplete = outcome.remoteIsComplete
         evidence.localIsComplete = outcome.localIsComplete

@@ -48,8 +48,8 @@ extension MediaPath {
     }
 
     /// Whether handshake records and media are taken from `path`: only where a check was authenticated, or that we check.
-    private func isTrusted(_ path: NetworkPath) -> Bool {
-        (full?.hasPair(path) ?? false) || (lite?.isAuthenticated(path) ?? false)
+    private mutating func isTrusted(_ path: NetworkPath) -> Bool {
+        (full?.readHasPair(path) ?? false) || (lite?.readIsAuthenticated(path) ?? false)
     }
 
     private mutating func handleFlight(_ packet: borrowing Packet, path: NetworkPath, now: Instant) -> Verdict {
@@ -144,8 +144,11 @@ extension MediaPath {
 
     /// Where media may go: one path, or two while a move of the peer's waits for its confirmation.
     private var mediaDestinations: (first: NetworkPath, second: NetworkPath?)? {
-        if let selected = full?.selectedPath { return (selected, nil) }
-        return lite?.destinations.map { ($0.first, $0.second) }
+        mutating get {
+            if let selected = full?.selectedPath { return (selected, nil) }
+            guard let destinations = lite?.readDestinations() else { return nil }
+            return (destinations.first, destinations.second)
+        }
     }
 
     /// Whether `byteCount` bytes of media or DTLS may go to `path`; a yes is charged. The client's pairs are all answered.
@@ -156,7 +159,7 @@ extension MediaPath {
 
     /// Whether media has anywhere to go.
     package var hasDestination: Bool {
-        isSecured && (areKeysFinal || options.earlyMedia) && mediaDestinations != nil
+        mutating get { isSecured && (areKeysFinal || options.earlyMedia) && mediaDestinations != nil }
     }
 
     /// Encrypts the RTP packet in place and says where it goes; a second destination's copy waits for `pollTransmit`. Nil,

@@ -60,10 +60,7 @@ extension MediaPath {
     }
 
     var hasFlightDatagrams: Bool {
-        switch dtls {
-        case .some(let session): session.hasDatagrams
-        case .none: false
-        }
+        mutating get { dtls?.readHasDatagrams() ?? false }
     }
 
     mutating func pumpFlights(now: Instant) {

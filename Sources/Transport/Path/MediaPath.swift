@@ -199,22 +199,17 @@ package struct MediaPath: ~Copyable {
     /// What the ICE agent counts.
     package var iceCounters: ICECounters { full?.counters ?? lite?.counters ?? ICECounters() }
 
-    private var handshakeDeadline: Instant {
-        switch dtls {
-        case .some(let session): session.nextDeadline
-        case .none: .never
-        }
-    }
-
     /// The next event; nil when there is none.
     package mutating func pollEvent() -> Event? { events.isEmpty ? nil : events.removeFirst() }
 
     // MARK: Time
 
     package var nextDeadline: Instant {
-        guard !isClosed else { return .never }
-        let agent = min(full?.nextDeadline ?? .never, lite?.nextDeadline ?? .never)
-        return min(agent, handshakeDeadline, gathering.nextDeadline)
+        mutating get {
+            guard !isClosed else { return .never }
+            let agent = min(full?.readDeadline() ?? .never, lite?.readDeadline() ?? .never)
+            return min(agent, dtls?.readDeadline() ?? .never, gathering.nextDeadline)
+        }
     }
 
     package mutating func handleTimeout(now: Instant) {

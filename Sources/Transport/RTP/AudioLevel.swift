@@ -16,9 +16,18 @@ package struct AudioLevel: Hashable, Sendable {
     /// The level of `pcm`: its rms against a full-scale square wave (RFC 6464 §4), rounded to whole decibels. An empty
     /// frame is silent. Does not allocate.
     package init(of pcm: UnsafeBufferPointer<Int16>) {
+        self.init(meanSquare: pcm.isEmpty ? 0 : Double(Self.sumOfSquares(of: pcm)) / Double(pcm.count))
+    }
+
+    /// The sum of the squared samples, of fewer than 2³³ of them. Products of 32 bits, of which a processor makes several
+    /// at once.
+    static func sumOfSquares(of pcm: UnsafeBufferPointer<Int16>) -> Int64 {
         var sum: Int64 = 0
-        for sample in pcm { sum &+= Int64(sample) &* Int64(sample) }
-        self.init(meanSquare: pcm.isEmpty ? 0 : Double(sum) / Double(pcm.count))
+        for index in 0..<pcm.count {
+            let sample = Int32(pcm[index])
+            sum &+= Int64(UInt32(bitPattern: sample &* sample))
+        }
+        return sum
     }
 
     /// The level of audio whose squared samples have this mean.

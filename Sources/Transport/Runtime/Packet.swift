@@ -1,13 +1,13 @@
 /// One datagram's buffer, borrowed from a `PacketPool` and given back when it goes out of scope.
 ///
 /// Media is changed where it lies: received, decrypted, parsed, or encoded, encrypted and sent, in this one buffer.
-package struct Packet: ~Copyable {
+@usableFromInline package struct Packet: ~Copyable {
     /// Where the buffer begins; `capacity` bytes of it are ours.
-    package let base: UnsafeMutableRawPointer
+    @usableFromInline package let base: UnsafeMutableRawPointer
     /// Bytes the buffer holds at most.
-    package let capacity: Int
+    @usableFromInline package let capacity: Int
     /// Bytes in use, from `base`.
-    package var count: Int
+    @usableFromInline package var count: Int
     /// Counted: a release build lets a pool go at its last use, which may be ahead of its packets' end.
     private let pool: PacketPool
     private let slot: Int32
@@ -34,7 +34,7 @@ package struct Packet: ~Copyable {
     package var copiedBytes: [UInt8] { Array(UnsafeRawBufferPointer(start: base, count: count)) }
 
     /// Appends what `body` writes into the room that is left, and returns what `body` returns.
-    package mutating func write<R, E: Error>(_ body: (inout OutputRawSpan) throws(E) -> R) throws(E) -> R {
+    @inlinable package mutating func write<R, E: Error>(_ body: (inout OutputRawSpan) throws(E) -> R) throws(E) -> R {
         let room = UnsafeMutableRawBufferPointer(start: base + count, count: capacity - count)
         var out = unsafe OutputRawSpan(buffer: room, initializedCount: 0)
         let result = try body(&out)

@@ -4,7 +4,7 @@ package import ICELite
 
 extension PathRecovery {
     /// When `handleTimeout` wants to be called.
-    package var nextDeadline: Instant {
+    @inline(__always) package var nextDeadline: Instant {
         guard !isStopped else { return .never }
         guard let current else {
             var deadline = liveness.suspectAt
@@ -30,6 +30,9 @@ extension PathRecovery {
         }
         return min(deadline, current.probeAt)
     }
+
+    /// `nextDeadline`, read in place: of a machine that is part of something a property is read from a copy of it all.
+    package mutating func readDeadline() -> Instant { nextDeadline }
 
     /// Brings everything up to `now` after an input.
     mutating func settle(now: Instant) {
