@@ -162,8 +162,14 @@ public struct ICEFullAgent: Machine, Sendable {
     /// is still taken from there.
     @inline(__always) public func hasPair(_ path: NetworkPath) -> Bool {
         let path = path.unmapped
-        return generations.indices.contains { generations[$0].index(of: path) != nil }
-            || retired?.index(of: path) != nil
+        // In place: a generation that is asked is copied.
+        for generation in generations.indices {
+            for pair in generations[generation].pairs.indices where generations[generation].pairs[pair].path == path {
+                return true
+            }
+        }
+        guard retired != nil else { return false }
+        return retired?.index(of: path) != nil
     }
 
     /// `hasPair`, read in place, as `readDeadline` is.

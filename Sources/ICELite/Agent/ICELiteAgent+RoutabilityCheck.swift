@@ -26,9 +26,10 @@ extension ICELiteAgent {
 
     /// When the next check is due; `.never` without one. O(8), does not allocate.
     @inline(__always) var routabilityCheckDueAt: Instant {
-        guard let selectedPath, let index = index(of: selectedPath), wantsRoutabilityCheck(tuples[index]) else {
-            return .never
-        }
+        guard pending == nil, wasConfirmedByFlight, let selectedPath,
+            let index = tuples.indices.first(where: { tuples[$0].path == selectedPath }),
+            wantsRoutabilityCheck(tuples[index])
+        else { return .never }
         return tuples[index].routabilityCheckAt
     }
 

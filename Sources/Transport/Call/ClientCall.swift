@@ -237,7 +237,8 @@ extension ClientCall {
 
     package var nextDeadline: Instant {
         mutating get {
-            min(policy.nextDeadline, carriages.nextDeadline, restarting?.until ?? .never, restartPlan.nextDeadline)
+            min(
+                policy.readDeadline(), carriages.nextDeadline, restarting?.until ?? .never, restartPlan.nextDeadline)
         }
     }
 }

@@ -200,7 +200,7 @@ extension ServerCall {
     package mutating func pollEvent() -> Event? { events.isEmpty ? nil : events.removeFirst() }
 
     package var nextDeadline: Instant {
-        mutating get { min(policy.nextDeadline, carriages.nextDeadline) }
+        mutating get { min(policy.readDeadline(), carriages.nextDeadline) }
     }
 }
 

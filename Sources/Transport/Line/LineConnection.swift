@@ -208,6 +208,15 @@ package struct LineConnection: ~Copyable {
 
     /// The next event, oldest first; nil when there is none. Ranges of earlier events end here.
     package mutating func pollEvent() -> LineEvent? {
+        if pending.isEmpty, readsFrames {
+            if let event = readFrame() { return event }
+            if pending.isEmpty, !isEnded { return nil }
+        }
+        return pollRareEvent()
+    }
+
+    /// All but the frames of an open line.
+    @inline(never) private mutating func pollRareEvent() -> LineEvent? {
         while true {
             if !pending.isEmpty { return pending.removeFirst() }
             if readsFrames {

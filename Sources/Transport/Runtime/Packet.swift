@@ -51,20 +51,21 @@
     }
 }
 
-/// A fixed number of packet buffers in one slab. Confined to one owner; taking and giving back allocate nothing.
+/// A fixed number of packet buffers in one slab. Confined to one owner; taking and giving back allocate nothing, and no access
+/// to what it counts lasts while another one begins, which need not be checked at run time.
 package final class PacketPool {
     /// Room in each packet: an Ethernet MTU with slack for SRTP's trailer.
     package static let packetCapacity = 2_048
 
     private let slab: UnsafeMutableRawPointer
     private let next: UnsafeMutablePointer<Int32>
-    private var free: Int32
+    @exclusivity(unchecked) private var free: Int32
     /// Packets there are.
     package let size: Int
     /// Packets that are taken now. 0 once a call has ended.
-    package private(set) var taken = 0
+    @exclusivity(unchecked) package private(set) var taken = 0
     /// Times that `take` found nothing: a counter that should stay 0.
-    package private(set) var exhausted = 0
+    @exclusivity(unchecked) package private(set) var exhausted = 0
 
     /// Makes a pool of `size` packets (1…65,536).
     package init(size: Int) {

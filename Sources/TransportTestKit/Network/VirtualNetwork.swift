@@ -6,7 +6,8 @@ package import ICELite
 /// that whatever happens to `wlan0` of the client is said once. A server's interface is usually a perfect link. The
 /// network calls a host only from the simulator's run, never from inside `send` or `write`.
 ///
-/// Nothing here depends on the order of a dictionary: the same seed gives the same run.
+/// Nothing here depends on the order of a dictionary: the same seed gives the same run. No access to its state lasts while a
+/// host is called, so that none is checked at run time.
 package final class VirtualNetwork {
     /// Bytes of a datagram at most; a longer one is refused by `send`.
     package static let maximumDatagram = 65_507
@@ -36,6 +37,8 @@ package final class VirtualNetwork {
         let host: HostID
         var ip: IPAddress
         var nat: VirtualNAT?
+        /// Where the outside finds the NAT: to be read without a copy of it.
+        let natIP: IPAddress?
         var up: LinkState
         var down: LinkState
         var isUp = true
@@ -64,14 +67,14 @@ package final class VirtualNetwork {
     /// What drives the network.
     package let simulator: Simulator
     /// Counters beside those of the links.
-    package internal(set) var counters = Counters()
+    @exclusivity(unchecked) package internal(set) var counters = Counters()
 
-    private var hosts: [Host] = []
-    var interfaces: [Interface] = []
-    var lines: [VirtualLine] = []
+    @exclusivity(unchecked) private var hosts: [Host] = []
+    @exclusivity(unchecked) var interfaces: [Interface] = []
+    @exclusivity(unchecked) var lines: [VirtualLine] = []
     /// By the number of its event.
-    private var transits: [Transit?] = []
-    private var freeTransits: [Int] = []
+    @exclusivity(unchecked) private var transits: [Transit?] = []
+    @exclusivity(unchecked) private var freeTransits: [Int] = []
     /// What the simulator knows us by.
     private var target = 0
 
@@ -156,7 +159,7 @@ package final class VirtualNetwork {
     private static func timerNumber(of host: HostID) -> Int { -1 - host.index }
 
     /// `transit` is due at `time`.
-    func later(at time: Instant, _ transit: Transit) {
+    func later(at time: Instant, _ transit: consuming Transit) {
         let number: Int
         if let free = freeTransits.popLast() {
             number = free
@@ -178,7 +181,7 @@ package final class VirtualNetwork {
         precondition(!interfaces.contains { $0.name == name }, "an interface name is used once")
         interfaces.append(
             Interface(
-                name: name, host: host, ip: ip, nat: nat,
+                name: name, host: host, ip: ip, nat: nat, natIP: nat?.publicIP,
                 up: LinkState(model: up, start: now, randomness: simulator.randomness(for: "\(name).up")),
                 down: LinkState(model: down, start: now, randomness: simulator.randomness(for: "\(name).down"))))
     }
@@ -264,14 +267,14 @@ package final class VirtualNetwork {
     ) {
         guard
             let index = interfaces.indices.first(where: {
-                (interfaces[$0].nat?.publicIP ?? interfaces[$0].ip) == target.ip
+                (interfaces[$0].natIP ?? interfaces[$0].ip) == target.ip
             })
         else {
             counters.unroutable += 1
             return
         }
         var inside = target
-        if interfaces[index].nat != nil {
+        if interfaces[index].natIP != nil {
             guard let mapped = interfaces[index].nat?.incoming(from: source, to: target.port, now: now) else {
                 counters.filtered += 1
                 return
@@ -310,7 +313,7 @@ extension VirtualNetwork: SimulatorTarget {
         guard number >= 0 else { return timerFired(of: HostID(index: -1 - number)) }
         let transit = transits[number].take()
         freeTransits.append(number)
-        switch transit {
+        switch consume transit {
         case .descending(let datagram, let source, let target):
             descend(datagram, from: source, to: target, mayArriveNow: true)
         case .arriving(let datagram, let path): arrive(datagram, on: path)

@@ -109,28 +109,32 @@ package struct EventHeap<Payload> {
     }
 
     private mutating func siftUp(_ start: Int) {
-        var child = start
-        let entry = entries[child]
-        while child > 0 {
-            let parent = (child - 1) / 2
-            guard entry.precedes(entries[parent]) else { break }
-            entries[child] = entries[parent]
-            child = parent
+        entries.withUnsafeMutableBufferPointer { entries in
+            var child = start
+            let entry = entries[child]
+            while child > 0 {
+                let parent = (child - 1) / 2
+                guard entry.precedes(entries[parent]) else { break }
+                entries[child] = entries[parent]
+                child = parent
+            }
+            entries[child] = entry
         }
-        entries[child] = entry
     }
 
     private mutating func siftDown() {
-        var parent = 0
-        let entry = entries[parent]
-        while true {
-            var child = 2 * parent + 1
-            guard child < entries.count else { break }
-            if child + 1 < entries.count, entries[child + 1].precedes(entries[child]) { child += 1 }
-            guard entries[child].precedes(entry) else { break }
-            entries[parent] = entries[child]
-            parent = child
+        entries.withUnsafeMutableBufferPointer { entries in
+            var parent = 0
+            let entry = entries[parent]
+            while true {
+                var child = 2 * parent + 1
+                guard child < entries.count else { break }
+                if child + 1 < entries.count, entries[child + 1].precedes(entries[child]) { child += 1 }
+                guard entries[child].precedes(entry) else { break }
+                entries[parent] = entries[child]
+                parent = child
+            }
+            entries[parent] = entry
         }
-        entries[parent] = entry
     }
 }

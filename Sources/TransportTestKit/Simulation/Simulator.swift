@@ -35,20 +35,21 @@ protocol SimulatorTarget: AnyObject {
 /// Runs scheduled work in virtual time, in an order that a seed decides and nothing else.
 ///
 /// Events run by (time, priority drawn from the seed, insertion): two events of one instant come in either order,
-/// depending on the seed, and always in the same order for the same seed. Confined to one thread.
+/// depending on the seed, and always in the same order for the same seed. Confined to one thread; no access to its state
+/// lasts while an event runs, so that none is checked at run time.
 public final class Simulator {
     /// Events that may run at one instant before `run` gives up.
     public static let maximumEventsPerInstant = 100_000
 
     /// The virtual clock.
-    public private(set) var clock = VirtualClock()
+    @exclusivity(unchecked) public private(set) var clock = VirtualClock()
     /// The seed that decides everything that is random in this simulation.
     public let seed: UInt64
     /// Events that have run.
-    public private(set) var eventCount = 0
+    @exclusivity(unchecked) public private(set) var eventCount = 0
     /// A hash (FNV-1a) over the order and times of all events and everything given to `record`. Equal in two runs of
     /// the same scenario with the same seed.
-    public private(set) var traceHash: UInt64 = 0xCBF2_9CE4_8422_2325
+    @exclusivity(unchecked) public private(set) var traceHash: UInt64 = 0xCBF2_9CE4_8422_2325
 
     /// What an event does.
     private enum Work {
@@ -63,11 +64,11 @@ public final class Simulator {
         unowned(unsafe) var object: (any SimulatorTarget)?
     }
 
-    private var events = EventHeap<Work>()
-    private var targets: [Target] = []
-    private var priorities: Randomness
+    @exclusivity(unchecked) private var events = EventHeap<Work>()
+    @exclusivity(unchecked) private var targets: [Target] = []
+    @exclusivity(unchecked) private var priorities: Randomness
     private var root: Randomness
-    private var isStopped = false
+    @exclusivity(unchecked) private var isStopped = false
 
     /// Makes a simulator whose clock stands at zero.
     public init(seed: UInt64) {

@@ -5,8 +5,8 @@ internal import TransportTestKit
 final class Observer {
     private let simulator: Simulator
     /// What was seen, in order.
-    private(set) var observations: [(at: Instant, what: Observation)]
-    var facts = CallFacts()
+    @exclusivity(unchecked) private(set) var observations: [(at: Instant, what: Observation)]
+    @exclusivity(unchecked) var facts = CallFacts()
     /// Told of each milestone the first time it happens.
     var onMilestone: (Milestone) -> Void = { _ in }
     /// The client has chosen its first carriage.

@@ -146,22 +146,19 @@ final class SimulatedClient: SimulatedHost {
     }
 
     override func sendDatagram(now: Instant) -> Bool {
-        guard var packet = pool.take(), let transmit = call.pointee.pollTransmit(into: &packet, now: now) else {
-            return false
-        }
-        guard let hostID, isOpen(transmit.path.local) else { return true }
-        let bytes = packet.copiedBytes
+        guard let (path, bytes) = nextDatagram({ call.pointee.pollTransmit(into: &$0, now: now) }) else { return false }
+        guard let hostID, isOpen(path.local) else { return true }
         let isCheck = bytes.count > 1 && bytes[0] == 0 && bytes[1] == 1
-        if isCheck, seenTransport == nil, !checkedPairs.contains(transmit.path) {
-            checkedPairs.append(transmit.path)
+        if isCheck, seenTransport == nil, !checkedPairs.contains(path) {
+            checkedPairs.append(path)
             observer.facts.pairsChecked += 1
         }
-        guard network.send(bytes, from: hostID, on: transmit.path) else {
-            noteRefusal(on: transmit.path)
-            call.pointee.sendFailed(path: transmit.path, failure: ICESendFailure(errno: 101), now: now)
+        guard network.send(bytes, from: hostID, on: path) else {
+            noteRefusal(on: path)
+            call.pointee.sendFailed(path: path, failure: ICESendFailure(errno: 101), now: now)
             return true
         }
-        noteSent(bytes, on: transmit.path)
+        noteSent(bytes, on: path)
         return true
     }
 

@@ -13,9 +13,9 @@ class SimulatedHost: VirtualHost {
     /// Inputs that wait for a host that is held up; more are lost, as in a full socket buffer.
     static let inputLimit = 4_096
     private static let lineRoom = 16_384
-    /// Room of the two rings, in samples: a loudspeaker that is not read for a second loses what comes then.
+    /// Room of the two rings, in samples: more than comes between two readings, a machine catches up 200 ms at most.
     static let captureSamples = 16_384
-    static let playoutSamples = 65_536
+    static let playoutSamples = 16_384
 
     /// Something that came.
     enum Input {
@@ -35,24 +35,26 @@ class SimulatedHost: VirtualHost {
     /// The other end's: whose frames come.
     private let peerCodec: FrameCodec
     let pool = PacketPool(size: poolSize)
+    /// What the machine writes into; not of the pool, which would be asked for it with every poll.
+    @exclusivity(unchecked) private var outgoing: Packet?
     private let capture: PCMRing
     private let playout: PCMRing
     var draws: Randomness
-    var hostID: HostID?
-    var line: LineID?
+    @exclusivity(unchecked) var hostID: HostID?
+    @exclusivity(unchecked) var line: LineID?
     /// The number of the line for the observer.
     var lineNumber = 0
     private(set) var hasLineEnded = false
 
     // Held up.
-    private var heldUntil = Instant(nanoseconds: .min)
-    private var waiting: [Input] = []
+    @exclusivity(unchecked) private var heldUntil = Instant(nanoseconds: .min)
+    @exclusivity(unchecked) private var waiting: [Input] = []
     private let stall: Nanoseconds
     private var isHandling = false
 
     // The line.
-    private var pending: [UInt8] = []
-    private var pendingBegin = 0
+    @exclusivity(unchecked) private var pending: [UInt8] = []
+    @exclusivity(unchecked) private var pendingBegin = 0
     private var sentTap = LineTap()
     private var tapped: [LineTap.Item] = []
     /// What this end has written and the peer has not got.
@@ -66,11 +68,11 @@ class SimulatedHost: VirtualHost {
     private let firstSequence: Int64
     /// Talk with a pause of 200 ms at the end.
     private let talkPeriod: Nanoseconds
-    private var capturedUntil: Instant?
+    @exclusivity(unchecked) private var capturedUntil: Instant?
     var mutedUntil = Instant(nanoseconds: .min)
     private var lastWasConcealed = false
     /// By the frame's number: 1 came on the path, 2 on the line, 3 on both.
-    private var arrivedOn: [UInt8] = []
+    @exclusivity(unchecked) private var arrivedOn: [UInt8] = []
     private let block = UnsafeMutableBufferPointer<Int16>.allocate(capacity: AudioFormat.pullSampleCount)
     private static let loud = [Int16](repeating: 1_000, count: AudioFormat.frameSampleCount)
     private static let silent = [Int16](repeating: 0, count: AudioFormat.frameSampleCount)
@@ -78,9 +80,9 @@ class SimulatedHost: VirtualHost {
     // Messages.
     private var messagesAccepted: UInt32 = 0
 
-    var figures = CallFigures()
+    @exclusivity(unchecked) var figures = CallFigures()
     /// Where checks of the peer's have come from.
-    private var checkedFrom: [SocketAddress] = []
+    @exclusivity(unchecked) private var checkedFrom: [SocketAddress] = []
     /// Datagrams of nobody's, until they have come.
     var forged: [[UInt8]] = []
     /// Where the last datagram came from.
@@ -107,6 +109,7 @@ class SimulatedHost: VirtualHost {
         draws = simulator.randomness(for: "\(end).host")
         talkPeriod = .milliseconds(1_800 + Int64(draws.next() % 800))
         block.initialize(repeating: 0)
+        outgoing = PacketPool(size: 1).take()
         codec.onEncode = { [unowned self] id in observer.note(.captured(self.end, frame: id)) }
     }
 
@@ -235,6 +238,16 @@ class SimulatedHost: VirtualHost {
         observe(now: now)
     }
 
+    /// The next datagram, as `poll` has its machine write it; nil when there is none.
+    final func nextDatagram(_ poll: (inout Packet) -> Transmit?) -> (path: NetworkPath, bytes: [UInt8])? {
+        guard var packet = outgoing.take() else { return nil }
+        packet.count = 0
+        let transmit = poll(&packet)
+        let bytes = transmit == nil ? [] : packet.copiedBytes
+        outgoing = consume packet
+        return transmit.map { ($0.path, bytes) }
+    }
+
     /// Notes a datagram that goes out.
     func noteSent(_ bytes: [UInt8], on path: NetworkPath) {
         var frame: UInt32?
@@ -315,10 +328,11 @@ class SimulatedHost: VirtualHost {
         guard let line, let hostID, !hasLineEnded else { return }
         while true {
             if pendingBegin == pending.count {
-                pending = lineOutput(atMost: Self.lineRoom)
+                let output = lineOutput(atMost: Self.lineRoom)
+                if output.isEmpty { break }
+                pending = output
                 pendingBegin = 0
             }
-            if pending.isEmpty { break }
             let rest = pendingBegin == 0 ? pending : Array(pending[pendingBegin...])
             let accepted = network.write(rest, to: line, from: hostID)
             guard accepted > 0 else { return }
@@ -509,7 +523,7 @@ enum Datagram {
     case handshake
     case other
 
-    init(_ bytes: [UInt8]) {
+    init(_ bytes: borrowing [UInt8]) {
         guard bytes.count >= 4 else {
             self = .other
             return

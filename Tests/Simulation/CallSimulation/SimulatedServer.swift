@@ -214,14 +214,11 @@ final class SimulatedServer: SimulatedHost {
     }
 
     override func sendDatagram(now: Instant) -> Bool {
-        guard var packet = pool.take(), let transmit = call.pointee.pollTransmit(into: &packet, now: now) else {
-            return false
-        }
+        guard let (path, bytes) = nextDatagram({ call.pointee.pollTransmit(into: &$0, now: now) }) else { return false }
         guard let hostID else { return true }
-        let bytes = packet.copiedBytes
         if isDeaf, case .handshake = Datagram(bytes) { return true }
-        network.send(bytes, from: hostID, on: transmit.path)
-        noteSent(bytes, on: transmit.path)
+        network.send(bytes, from: hostID, on: path)
+        noteSent(bytes, on: path)
         return true
     }
 
