@@ -3,7 +3,7 @@ extension ICEFullAgent {
     @inline(__always) public var nextDeadline: Instant {
         guard !isEnded else { return .never }
         if !responses.isEmpty { return .zero }
-        var deadline = retired?.retiresAt ?? .never
+        var deadline = retiresAt
         for generation in generations.indices where mayCheck(generation) {
             for pair in generations[generation].pairs.indices {
                 deadline = min(deadline, generations[generation].dueAt(pair, paceAt: paceAt))
@@ -28,7 +28,7 @@ extension ICEFullAgent {
 
     public mutating func handleTimeout(now: Instant) {
         guard !isEnded else { return }
-        if let retired, now >= retired.retiresAt { self.retired = nil }
+        if now >= retiresAt { retired = nil }
         for generation in generations.indices where !generations[generation].hasExpired {
             guard let chosen = generations[generation].chosen else { continue }
             let pair = generations[generation].pairs[chosen]

@@ -37,7 +37,11 @@ public struct ICEFullAgent: Machine, Sendable {
     /// The generation in use, and behind it the outstanding restart's.
     var generations: [ICEFullGeneration]
     /// The generation a restart has replaced; its checks are answered and its paths known for a while.
-    var retired: ICEFullGeneration?
+    var retired: ICEFullGeneration? {
+        didSet { retiresAt = retired?.retiresAt ?? .never }
+    }
+    /// What of it is asked for with every packet.
+    private(set) var retiresAt = Instant.never
     var nextGeneration: UInt32 = 1
     var nextPairID: UInt64 = 1
 
@@ -141,7 +145,8 @@ public struct ICEFullAgent: Machine, Sendable {
         }
         #endif
         return ICEOutcome(
-            localCandidates: localCandidates.count, pairs: pairs.count, checksSent: counters.checksSent, everyPairRefused: refused,
+            localCandidates: localCandidates.count, pairs: pairs.count, checksSent: counters.checksSent,
+            everyPairRefused: refused,
             onlyErrorResponses: counters.errorResponses > 0 && counters.responsesReceived == 0,
             remoteIsComplete: generations[0].hasEndOfCandidates || generations[0].remote?.isLite == true,
             localIsComplete: hasLocalEndOfCandidates, lastPairAddedAt: lastPairAddedAt,

@@ -38,7 +38,9 @@ extension ICELiteAgent {
     /// Whether media and DTLS may go to `path` at all: to each confirmed tuple, and to one unconfirmed, which is the
     /// selected one once it is admitted. All other unconfirmed tuples get answers to their checks only, and are usable when
     /// they are confirmed or nominated. O(8), does not allocate.
-    @inline(__always) public func mayUse(_ path: NetworkPath) -> Bool { index(of: path).map { mayUse(tuples[$0]) } ?? false }
+    @inline(__always) public func mayUse(_ path: NetworkPath) -> Bool {
+        index(of: path).map { mayUse(tuples[$0]) } ?? false
+    }
 
     @inline(__always) private func mayUse(_ tuple: ICETuple) -> Bool {
         tuple.isConfirmed || tuple.path == selectedPath && tuple.admission == .granted

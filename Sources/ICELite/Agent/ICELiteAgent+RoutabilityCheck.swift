@@ -26,8 +26,8 @@ extension ICELiteAgent {
 
     /// When the next check is due; `.never` without one. O(8), does not allocate.
     @inline(__always) var routabilityCheckDueAt: Instant {
-        guard pending == nil, wasConfirmedByFlight, let selectedPath,
-            let index = tuples.indices.first(where: { tuples[$0].path == selectedPath }),
+        guard wasConfirmedByFlight, let selectedPath,
+            let index = tuples.indices.first(where: { tuples[$0].path == selectedPath }), !tuples[index].isConfirmed,
             wantsRoutabilityCheck(tuples[index])
         else { return .never }
         return tuples[index].routabilityCheckAt

@@ -38,7 +38,11 @@ public struct ICELiteAgent: Machine, Sendable {
     /// An outstanding restart.
     var pending: ICEGeneration?
     /// What the last restart has replaced, and until when it is answered.
-    var retired: (generation: ICEGeneration, until: Instant)?
+    var retired: (generation: ICEGeneration, until: Instant)? {
+        didSet { retiredUntil = retired?.until ?? .never }
+    }
+    /// What of it is asked for with every packet.
+    private var retiredUntil = Instant.never
     var randomness: Randomness
     var tuples: [ICETuple] = []
     var answers: [PendingAnswer] = []
@@ -158,7 +162,7 @@ public struct ICELiteAgent: Machine, Sendable {
         guard !isEnded else { return .never }
         if !answers.isEmpty { return .zero }
         let check = routabilityCheckDueAt
-        return tuples.reduce(min(check, retired?.until ?? .never)) { min($0, $1.lastRequestAt + timing.consentExpiry) }
+        return tuples.reduce(min(check, retiredUntil)) { min($0, $1.lastRequestAt + timing.consentExpiry) }
     }
 
     /// `nextDeadline`, read in place: of an agent that is part of something a property is read from a copy of it all.
@@ -170,7 +174,7 @@ public struct ICELiteAgent: Machine, Sendable {
         if tuples.contains(where: { now >= $0.lastRequestAt + expiry }) {
             removeTuples { now >= $0.lastRequestAt + expiry }
         }
-        if let retired, now >= retired.until { forgetRetired() }
+        if now >= retiredUntil { forgetRetired() }
     }
 
     public mutating func pollTransmit(into out: inout OutputRawSpan, now: Instant) -> Transmit? {

@@ -222,7 +222,7 @@ extension MediaPath {
         if !isClosed {
             let transmit =
                 full?.pollTransmit(into: &out, now: now) ?? lite?.pollTransmit(into: &out, now: now)
-                ?? gathering.pollTransmit(into: &out, now: now)
+                ?? (gathering.isFinished ? nil : gathering.pollTransmit(into: &out, now: now))
             if let transmit {
                 pump(now: now)
                 return transmit

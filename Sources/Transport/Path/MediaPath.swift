@@ -245,7 +245,7 @@ package struct MediaPath: ~Copyable {
         guard !isClosed else { return }
         while let event = full?.pollEvent() { handle(event, now: now) }
         while let event = lite?.pollEvent() { handle(event, now: now) }
-        while let event = gathering.pollEvent() { handle(event, now: now) }
+        while !gathering.isFinished, let event = gathering.pollEvent() { handle(event, now: now) }
         pumpFlights(now: now)
         while let event = dtls?.pollEvent() { handle(event, now: now) }
         updateEvidence()

@@ -22,6 +22,8 @@ package struct Judge {
     private var liveness = InvariantLiveness()
     private var sometimes = SometimesWatch()
     private var faultsMet: [JudgeVerdict.FaultMet] = []
+    private var milestones: [Milestone] = []
+    private var clientOutcomes: [CallOutcome] = []
 
     package init() {}
 
@@ -58,6 +60,8 @@ package struct Judge {
         liveness.begin(call)
         sometimes.begin(call)
         faultsMet.removeAll(keepingCapacity: true)
+        milestones.removeAll(keepingCapacity: true)
+        clientOutcomes.removeAll(keepingCapacity: true)
     }
 
     /// What should have happened before `now`?
@@ -85,6 +89,7 @@ package struct Judge {
             return
         case .figures(let end, let figures): take(figures, of: end, at: now)
         case .outcome(let end, let outcome):
+            if end == .client { clientOutcomes.append(outcome) }
             liveness.take(outcome, of: end, at: now, picture: picture, findings: &findings)
         case .accepted, .delivered: messages.take(what, at: now, findings: &findings)
         case .fault(let index, isBeginning: true):
@@ -92,7 +97,8 @@ package struct Judge {
                 faultsMet.append(
                     JudgeVerdict.FaultMet(verb: call.scenario.faults[index].verb, state: picture.coverageState))
             }
-        case .state, .choice, .bridge, .network, .fault, .milestone: break
+        case .milestone(let milestone): milestones.append(milestone)
+        case .state, .choice, .bridge, .network, .fault: break
         }
         sometimes.noteState(before: what, picture: picture)
         sometimes.take(what, at: now, picture: picture, scenario: call.scenario)
@@ -152,6 +158,8 @@ package struct Judge {
         verdict.wasActive = picture.client.activeSince != nil
         verdict.reasons = reason.claims.map(\.fallback.reason)
         verdict.faultsMet = faultsMet
+        verdict.milestones = milestones
+        verdict.clientOutcomes = clientOutcomes
         return verdict
     }
 }
@@ -178,6 +186,10 @@ package struct JudgeVerdict: Sendable {
     package var reasons: [TransportFallbackReason] = []
     /// The faults that began, and where the call was then.
     package var faultsMet: [FaultMet] = []
+    /// The milestones that were reached, in order.
+    package var milestones: [Milestone] = []
+    /// How the call ended at the client: once, or not.
+    package var clientOutcomes: [CallOutcome] = []
 
     /// A fault, and where it met the call.
     package struct FaultMet: Hashable, Sendable {

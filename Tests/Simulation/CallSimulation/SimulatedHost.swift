@@ -17,6 +17,12 @@ class SimulatedHost: VirtualHost {
     static let captureSamples = 16_384
     static let playoutSamples = 16_384
 
+    /// A datagram that somebody else has seen.
+    struct Overheard {
+        var bytes: [UInt8]
+        var path: NetworkPath
+    }
+
     /// Something that came.
     enum Input {
         case datagram([UInt8], NetworkPath)
@@ -62,7 +68,8 @@ class SimulatedHost: VirtualHost {
     private var underWayBegin = 0
     private var bytesReceived = 0
     /// Not weak: a host that ever was that is counted in a table beside it, slowly. The call keeps both.
-    unowned var peer: SimulatedHost?
+    unowned var peer: SimulatedHost? { didSet { peerFirstSequence = peer?.firstSequence } }
+    private var peerFirstSequence: Int64?
 
     // Audio.
     private let firstSequence: Int64
@@ -88,9 +95,9 @@ class SimulatedHost: VirtualHost {
     /// Where the last datagram came from.
     private(set) var lastArrivalPath: NetworkPath?
     /// What this end sent last of each kind, for somebody who listens in: a check, a flight, a media packet.
-    private(set) var lastCheck: (bytes: [UInt8], path: NetworkPath)?
-    private(set) var lastFlight: (bytes: [UInt8], path: NetworkPath)?
-    private(set) var lastMedia: (bytes: [UInt8], path: NetworkPath)?
+    private(set) var lastCheck: Overheard?
+    private(set) var lastFlight: Overheard?
+    private(set) var lastMedia: Overheard?
 
     init(
         end: CallEnd, simulator: Simulator, network: VirtualNetwork, observer: Observer, codec: FrameCodec,
@@ -110,7 +117,7 @@ class SimulatedHost: VirtualHost {
         talkPeriod = .milliseconds(1_800 + Int64(draws.next() % 800))
         block.initialize(repeating: 0)
         outgoing = PacketPool(size: 1).take()
-        codec.onEncode = { [unowned self] id in observer.note(.captured(self.end, frame: id)) }
+        codec.onEncode = { [observer, end] id in observer.note(.captured(end, frame: id)) }
     }
 
     deinit { block.deallocate() }
@@ -256,16 +263,16 @@ class SimulatedHost: VirtualHost {
         case .media(let sequence):
             frame = codec.frame(of: sequence, first: firstSequence)
             if end == .server, !checkedFrom.contains(path.remote) { observer.facts.mediaSentUnchecked += 1 }
-            lastMedia = (bytes, path)
+            lastMedia = Overheard(bytes: bytes, path: path)
         case .report: figures.reportsSent += 1
         case .check:
             figures.checksSent += 1
-            lastCheck = (bytes, path)
+            lastCheck = Overheard(bytes: bytes, path: path)
         // They are as many as the requests that ask for them.
         case .checkAnswer, .checkError: figures.answersSent += 1
         case .handshake:
             figures.handshakeSent += 1
-            lastFlight = (bytes, path)
+            lastFlight = Overheard(bytes: bytes, path: path)
             if end == .client { observer.reach(.clientHello) }
         case .other: break
         }
@@ -281,7 +288,7 @@ class SimulatedHost: VirtualHost {
         var frame: UInt32?
         switch Datagram(bytes) {
         case .media(let sequence):
-            frame = peer.flatMap { peerCodec.frame(of: sequence, first: $0.firstSequence) }
+            frame = peerFirstSequence.flatMap { peerCodec.frame(of: sequence, first: $0) }
             if let frame { mark(frame, 1) }
         case .check: if !checkedFrom.contains(path.remote) { checkedFrom.append(path.remote) }
         case .checkAnswer, .checkError, .handshake, .report, .other: break

@@ -35,13 +35,8 @@ struct Tally: Codable {
                     seed: call.scenario.seed, invariant: violation.invariant.rawValue,
                     nanoseconds: violation.at.nanoseconds, sentence: violation.sentence))
         }
-        for index in call.observations.indices {
-            switch call.observations[index].what {
-            case .milestone(let milestone): milestones[milestone.text, default: 0] += 1
-            case .outcome(.client, let outcome): outcomes[Self.text(outcome), default: 0] += 1
-            default: break
-            }
-        }
+        for milestone in verdict.milestones { milestones[milestone.text, default: 0] += 1 }
+        for outcome in verdict.clientOutcomes { outcomes[Self.text(outcome), default: 0] += 1 }
     }
 
     private static func text(_ outcome: CallOutcome) -> String {
