@@ -209,7 +209,7 @@ package struct LineConnection: ~Copyable {
     /// The next event, oldest first; nil when there is none. Ranges of earlier events end here.
     package mutating func pollEvent() -> LineEvent? {
         if pending.isEmpty, readsFrames {
-            if let event = readFrame() { return event }
+            if !reader.isIdle, let event = readFrame() { return event }
             if pending.isEmpty, !isEnded { return nil }
         }
         return pollRareEvent()

@@ -32,14 +32,16 @@ struct VirtualLine {
     /// Bytes not yet sent at which no more are accepted: `TCP_NOTSENT_LOWAT`.
     let unsentLimit: Int
 
-    var roundTrip: Nanoseconds { directions.0.state.delay &+ directions.1.state.delay }
+    // Inlined: a line that is asked is copied.
 
-    func side(of host: HostID) -> Int? { host == ends.0 ? 0 : host == ends.1 ? 1 : nil }
+    @inline(__always) var roundTrip: Nanoseconds { directions.0.state.delay &+ directions.1.state.delay }
 
-    func peer(of side: Int) -> HostID { side == 0 ? ends.1 : ends.0 }
+    @inline(__always) func side(of host: HostID) -> Int? { host == ends.0 ? 0 : host == ends.1 ? 1 : nil }
+
+    @inline(__always) func peer(of side: Int) -> HostID { side == 0 ? ends.1 : ends.0 }
 
     subscript(side: Int) -> Direction {
-        get { side == 0 ? directions.0 : directions.1 }
+        @inline(__always) get { side == 0 ? directions.0 : directions.1 }
         _modify { if side == 0 { yield &directions.0 } else { yield &directions.1 } }
     }
 }

@@ -1,4 +1,4 @@
-internal import ICELite
+package import ICELite
 
 extension VirtualNetwork {
     /// Bytes that travel as one segment.
@@ -69,6 +69,15 @@ extension VirtualNetwork {
         var (up, down) = (up(id), down(id))
         change(&up, &down)
         (lines[id.index].directions.0.state, lines[id.index].directions.1.state) = (up, down)
+    }
+
+    /// When all that was sent in one direction has arrived; nil where nothing arrives any more.
+    package func lastArrival(on id: LineID, isUp: Bool) -> Instant? {
+        // Each by itself: a direction that is read as a whole is copied.
+        if isUp {
+            return lines[id.index].directions.0.state.isDead ? nil : lines[id.index].directions.0.state.lastArrival
+        }
+        return lines[id.index].directions.1.state.isDead ? nil : lines[id.index].directions.1.state.lastArrival
     }
 
     /// Whether bytes of the line still get through, `up` from who opened it.

@@ -44,7 +44,7 @@ package struct Judge {
     }
 
     private mutating func begin(_ call: ObservedCall) {
-        picture.begin(call)
+        picture = JudgePicture(call)
         ledger.begin()
         findings.begin()
         decidedInTime = InvariantDecidedInTime()

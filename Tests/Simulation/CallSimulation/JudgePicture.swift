@@ -2,8 +2,9 @@ import ICELite
 import Transport
 import TransportMedia
 
-/// The call as it stands at one observation: what several rules ask for, kept once.
-struct JudgePicture {
+/// The call as it stands at one observation: what several rules ask for, kept once, and lent to each of them with every
+/// observation. Nothing of it is read while it changes, so that nothing is checked at run time.
+final class JudgePicture {
     struct End {
         var state = TransportState.idle
         var isSeen = false
@@ -68,10 +69,10 @@ struct JudgePicture {
         }
     }
 
-    private(set) var client = End()
-    private(set) var server = End()
-    private(set) var path = Carriage()
-    private(set) var line = Carriage()
+    @exclusivity(unchecked) private(set) var client = End()
+    @exclusivity(unchecked) private(set) var server = End()
+    @exclusivity(unchecked) private(set) var path = Carriage()
+    @exclusivity(unchecked) private(set) var line = Carriage()
     /// The line was cut, or fell silent for so long that an end has given it up: there is no second one.
     private(set) var lineGoneAt: Instant?
     /// When a fault last began or ended, but for rebindings.
@@ -90,8 +91,8 @@ struct JudgePicture {
     /// Faults that last.
     var faultsInEffect: Int { verbsInEffect.count }
 
-    mutating func begin(_ call: ObservedCall) {
-        self = JudgePicture()
+    convenience init(_ call: ObservedCall) {
+        self.init()
         faults = call.scenario.faults
         client.stall = call.scenario.client.stall
         server.stall = call.scenario.server.stall
@@ -132,7 +133,7 @@ struct JudgePicture {
 
     // MARK: - Updating
 
-    mutating func take(_ what: Observation, at now: Instant) {
+    func take(_ what: Observation, at now: Instant) {
         switch what {
         case .state(let end, let state, let isRecovering):
             change(end) { machine in
@@ -187,19 +188,19 @@ struct JudgePicture {
     }
 
     /// Gives the line up once an end has heard nothing on it for as long as it waits.
-    mutating func pass(to now: Instant) {
+    func pass(to now: Instant) {
         guard lineGoneAt == nil else { return }
         if client.hasGivenUpLine(now: now) || server.hasGivenUpLine(now: now) { lineGoneAt = now }
     }
 
-    private mutating func change(_ end: CallEnd, _ body: (inout End) -> Void) {
+    private func change(_ end: CallEnd, _ body: (inout End) -> Void) {
         switch end {
         case .client: body(&client)
         case .server: body(&server)
         }
     }
 
-    private mutating func updateOpenCarriages(now: Instant) {
+    private func updateOpenCarriages(now: Instant) {
         let isBridged = client.isBridgeAsked || server.isBridgeAsked
         for end in CallEnd.allCases {
             change(end) { machine in
@@ -211,7 +212,7 @@ struct JudgePicture {
         }
     }
 
-    private mutating func note(_ index: Int, isBeginning: Bool, now: Instant) {
+    private func note(_ index: Int, isBeginning: Bool, now: Instant) {
         guard faults.indices.contains(index) else { return }
         let fault = faults[index]
         let ends: [CallEnd] = fault.end == .both ? [.client, .server] : [fault.end == .server ? .server : .client]

@@ -17,7 +17,7 @@ final class Observer {
     init(simulator: Simulator, room: consuming [(at: Instant, what: Observation)] = []) {
         self.simulator = simulator
         room.removeAll(keepingCapacity: true)
-        observations = room
+        observations = consume room
     }
 
     func note(_ what: Observation) { observations.append((simulator.now, what)) }

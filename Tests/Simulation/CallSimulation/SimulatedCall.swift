@@ -37,7 +37,7 @@ package final class SimulatedCall {
         self.scenario = scenario
         simulator = Simulator(seed: scenario.seed)
         network = VirtualNetwork(simulator: simulator)
-        observer = Observer(simulator: simulator, room: room)
+        observer = Observer(simulator: simulator, room: consume room)
         let codecs = (
             client: FrameCodec(own: UInt32(truncatingIfNeeded: scenario.seed) | 1, peer: 2),
             server: FrameCodec(own: 2, peer: UInt32(truncatingIfNeeded: scenario.seed) | 1)

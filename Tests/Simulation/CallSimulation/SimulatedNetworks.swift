@@ -351,19 +351,15 @@ final class SimulatedNetworks {
             return false
         }
         if let first = interfaces.first(where: { $0.part == 0 && $0.family == .v4 }), !first.isUp { return false }
-        var isLate = false
-        network.changeLine(line) { up, down in
-            let stream = direction == .up ? up : down
-            // What is written now comes behind what is under way.
-            isLate = stream.isDead || stream.lastArrival - network.now > Self.goodDelay
-        }
-        return !isLate
-            && isGood(
-                quality(of: 0, isLine: true), direction,
-                faults: { fault in
-                    fault.target.carriage != .udp
-                        && (fault.target.interface == nil || fault.target.interface == scenario.networks[0].name)
-                })
+        // What is written now comes behind what is under way.
+        guard let last = network.lastArrival(on: line, isUp: direction == .up), last - network.now <= Self.goodDelay
+        else { return false }
+        return isGood(
+            quality(of: 0, isLine: true), direction,
+            faults: { fault in
+                fault.target.carriage != .udp
+                    && (fault.target.interface == nil || fault.target.interface == scenario.networks[0].name)
+            })
     }
 
     private func isGood(

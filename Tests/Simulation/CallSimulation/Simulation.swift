@@ -31,9 +31,10 @@ package final class Simulation {
     /// - Throws: what a machine cannot be made for.
     package func run(_ scenario: Scenario) throws -> ObservedCall {
         try OpenSSLDraws.seeded(scenario.seed) {
-            let call = try SimulatedCall(scenario, certificate: certificate, room: room)
-            room = []
-            return call.run()
+            // Out of our hands first: only memory that nobody else holds is used again.
+            let room = self.room
+            self.room = []
+            return try SimulatedCall(scenario, certificate: certificate, room: consume room).run()
         }
     }
 

@@ -42,6 +42,9 @@ package struct FrameReader: ~Copyable {
     /// Bytes that were received and not yet taken apart.
     package var buffered: Int { stream.count - handedOut }
 
+    /// Whether there is nothing to take apart, nor to let go of.
+    var isIdle: Bool { handedOut == 0 && !isInMessage && !isSkipping && stream.isEmpty }
+
     /// Adds received bytes.
     package mutating func append(_ bytes: borrowing RawSpan) {
         release()
