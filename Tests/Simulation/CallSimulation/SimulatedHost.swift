@@ -35,7 +35,8 @@ class SimulatedHost: VirtualHost {
 
     let end: CallEnd
     let simulator: Simulator
-    let network: VirtualNetwork
+    /// The call keeps it, and it keeps the hosts.
+    unowned let network: VirtualNetwork
     let observer: Observer
     let codec: FrameCodec
     /// The other end's: whose frames come.
