@@ -184,7 +184,7 @@ package struct CallFacts: Sendable {
     package var mediaDeliveredDown = 0
     /// The server sent `transport.fallback`.
     package var wasFallbackRequested = false
-    /// A bye of an end reached its peer.
+    /// A bye of an end was read by its peer: neither its call had ended nor had it given the line up.
     package var byeDeliveredToServer = false
     package var byeDeliveredToClient = false
     /// Audio datagrams that the server sent to an address that no check of the client's has come from.

@@ -134,7 +134,7 @@ final class SimulatedClient: SimulatedHost {
         case .lineOpened:
             observer.reach(.lineOpen)
             call.pointee.lineConnected(localAddresses: localAddresses, now: now)
-        case .bytes(let bytes, _): call.pointee.receiveLine(bytes.span.bytes, now: now)
+        case .bytes(let bytes, _, _): call.pointee.receiveLine(bytes.span.bytes, now: now)
         case .lineClosed(_, let cut):
             if call.pointee.timings.upgraded == nil, cut == .rst {
                 call.pointee.lineUnreachable("connection refused", now: now)

@@ -28,9 +28,16 @@ class SimulatedHost: VirtualHost {
         case datagram([UInt8], NetworkPath)
         case refusal(NetworkPath)
         case lineOpened(LineID)
-        case bytes([UInt8], LineID)
+        case bytes([UInt8], LineID, LineNews)
         case lineClosed(LineID, LineCut)
         case work((Instant) -> Void)
+    }
+
+    /// What bytes of the line end that the rules are measured by.
+    struct LineNews {
+        var hasBye = false
+        /// Messages with flights of the handshake.
+        var flights = 0
     }
 
     let end: CallEnd
@@ -182,7 +189,11 @@ class SimulatedHost: VirtualHost {
     }
 
     private func give(_ input: Input, now: Instant) {
-        if case .datagram(let bytes, _) = input { noteTaken(bytes) }
+        switch input {
+        case .datagram(let bytes, _): noteTaken(bytes)
+        case .bytes(_, _, let news): noteTaken(news)
+        case .refusal, .lineOpened, .lineClosed, .work: break
+        }
         take(input, now: now)
     }
 
@@ -214,8 +225,8 @@ class SimulatedHost: VirtualHost {
     func receive(streamBytes: [UInt8], line: LineID, now: Instant) {
         guard line == self.line else { return }
         bytesReceived += streamBytes.count
-        peer?.noteLineArrivals(upTo: bytesReceived)
-        accept(.bytes(streamBytes, line), now: now)
+        let news = peer?.noteLineArrivals(upTo: bytesReceived) ?? LineNews()
+        accept(.bytes(streamBytes, line, news), now: now)
     }
 
     func lineClosed(_ line: LineID, by cut: LineCut, now: Instant) {
@@ -313,6 +324,18 @@ class SimulatedHost: VirtualHost {
         }
     }
 
+    /// The machine gets bytes of the line. A bye that finds the call ended, or the line given up, is read by nobody.
+    private func noteTaken(_ news: LineNews) {
+        let isRead = news.hasBye && state != .ended && !hasLostLine
+        if end == .client {
+            observer.facts.handshakeDeliveredDown += news.flights
+            if isRead { observer.facts.byeDeliveredToClient = true }
+        } else {
+            observer.facts.handshakeDeliveredUp += news.flights
+            if isRead { observer.facts.byeDeliveredToServer = true }
+        }
+    }
+
     private func mark(_ frame: UInt32, _ bit: UInt8) {
         let index = Int(frame)
         if index >= arrivedOn.count {
@@ -378,8 +401,9 @@ class SimulatedHost: VirtualHost {
     }
 
     /// The peer has got this end's stream up to byte `count`.
-    private func noteLineArrivals(upTo count: Int) {
-        guard let receiver = peer else { return }
+    private func noteLineArrivals(upTo count: Int) -> LineNews {
+        var news = LineNews()
+        guard let receiver = peer else { return news }
         while underWayBegin < underWay.count, underWay[underWayBegin].end <= count {
             let item = underWay[underWayBegin]
             underWayBegin += 1
@@ -388,8 +412,10 @@ class SimulatedHost: VirtualHost {
             case .audio(let sequence):
                 frame = codec.frame(of: sequence, first: firstSequence)
                 if let frame { receiver.mark(frame, 2) }
-            case .control(let word, _): receiver.noteControl(word)
-            case .report, .other: break
+            case .control("bye", _): news.hasBye = true
+            case .control("dtls", _): news.flights += 1
+            case .control("selected", _): observer.reach(.selected)
+            case .control, .report, .other: break
             }
             observer.note(.arrived(receiver.end, .line(lineNumber), byteCount: item.byteCount, frame: frame))
         }
@@ -397,25 +423,7 @@ class SimulatedHost: VirtualHost {
             underWay.removeFirst(underWayBegin)
             underWayBegin = 0
         }
-    }
-
-    private func noteControl(_ word: String) {
-        switch word {
-        case "bye":
-            if end == .client {
-                observer.facts.byeDeliveredToClient = true
-            } else {
-                observer.facts.byeDeliveredToServer = true
-            }
-        case "selected": observer.reach(.selected)
-        case "dtls":
-            if end == .server {
-                observer.facts.handshakeDeliveredUp += 1
-            } else {
-                observer.facts.handshakeDeliveredDown += 1
-            }
-        default: break
-        }
+        return news
     }
 
     // MARK: Audio
@@ -518,38 +526,5 @@ extension FrameCodec {
         let behind = Int64(Int16(bitPattern: UInt16(truncatingIfNeeded: last) &- sequence))
         let id = last - behind - first + 1
         return id >= 1 && id <= Int64(encodedCount) ? UInt32(id) : nil
-    }
-}
-
-/// What a datagram is by its first bytes, as somebody sees it who has no key.
-enum Datagram {
-    case media(sequence: UInt16)
-    case report
-    case check
-    case checkAnswer
-    case checkError
-    case handshake
-    case other
-
-    init(_ bytes: borrowing [UInt8]) {
-        guard bytes.count >= 4 else {
-            self = .other
-            return
-        }
-        switch bytes[0] {
-        case 128...191:
-            self =
-                (64...95).contains(bytes[1] & 0x7F)
-                ? .report : .media(sequence: UInt16(bytes[2]) << 8 | UInt16(bytes[3]))
-        case 20...63: self = .handshake
-        case 0, 1:
-            switch (bytes[0], bytes[1]) {
-            case (0, 1): self = .check
-            case (1, 1): self = .checkAnswer
-            case (1, 0x11): self = .checkError
-            default: self = .other
-            }
-        default: self = .other
-        }
     }
 }

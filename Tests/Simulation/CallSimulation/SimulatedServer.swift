@@ -158,7 +158,7 @@ final class SimulatedServer: SimulatedHost {
             guard !hasHello, let made = try? make(now) else { return }
             isAccepted = true
             call.pointee = made
-        case .bytes(let bytes, _): call.pointee.receiveLine(bytes.span.bytes, now: now)
+        case .bytes(let bytes, _, _): call.pointee.receiveLine(bytes.span.bytes, now: now)
         case .lineClosed: call.pointee.lineEnded(now: now)
         case .work(let work): work(now)
         }

@@ -161,6 +161,32 @@ import Transport
         }
     }
 
+    @Test("A bye that finds the line given up, or the call ended, was read by nobody") func unreadBye() throws {
+        #expect(try run().facts.byeDeliveredToServer)
+
+        let late = try run {
+            $0.faults = [self.fault(.drop, at: .active, after: .seconds(1), for: .milliseconds(7_500))]
+        }
+        let hungUpAt = try #require(late.facts.clientHungUpAt)
+        #expect(
+            late.observations.contains { at, what in
+                if case .arrived(.server, .line, _, _) = what { at > hungUpAt + .seconds(1) } else { false }
+            })
+        #expect(outcome(late, .server).map { if case .ended(.failed) = $0 { true } else { false } } == true)
+        #expect(!late.facts.byeDeliveredToServer)
+
+        // The line takes 25 ms each way.
+        var hangUp = fault(.hangUp, after: .milliseconds(6_010))
+        hangUp.end = .server
+        let crossing = try run { $0.faults = [hangUp] }
+        #expect(outcome(crossing, .server) == .ended(.local))
+        #expect(!crossing.facts.byeDeliveredToServer && !crossing.facts.byeDeliveredToClient)
+
+        var judge = Judge()
+        #expect(judge.judge(late).violations == [])
+        #expect(judge.judge(crossing).violations == [])
+    }
+
     @Test("An end that sleeps takes what came meanwhile when it wakes") func suspended() throws {
         var asleep = fault(.suspend, at: .active, after: .seconds(1), for: .seconds(1))
         asleep.end = .client
