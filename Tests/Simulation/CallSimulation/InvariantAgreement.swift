@@ -11,8 +11,10 @@ struct InvariantAgreement {
         /// Bytes handed to the line, and those that have come out of it at the peer.
         var lineBytesSent = 0
         var lineBytesArrived = 0
-        /// Since when the line was good as this end ended; nil where it was not.
+        /// When this end ended while the line was good, which it has been since; nil where it was not.
         var lineGoodSinceEnd: Instant?
+        /// Its bye must have been there before its peer ended.
+        var isKnown = false
     }
 
     private var client = End()
@@ -37,7 +39,7 @@ struct InvariantAgreement {
             if end == .client { client.wasActive = true } else { server.wasActive = true }
         case .outcome(let end, let outcome):
             var machine = end == .client ? client : server
-            close(&machine, of: end, by: outcome, at: now, findings: &findings)
+            close(&machine, of: end, by: outcome, at: now, picture: picture, findings: &findings)
             if end == .client { client = machine } else { server = machine }
         case .network:
             if picture.line.bothSince == nil { loseLine() }
@@ -53,7 +55,7 @@ struct InvariantAgreement {
     }
 
     private func close(
-        _ machine: inout End, of end: CallEnd, by outcome: CallOutcome, at now: Instant,
+        _ machine: inout End, of end: CallEnd, by outcome: CallOutcome, at now: Instant, picture: JudgePicture,
         findings: inout JudgeFindings
     ) {
         if machine.outcome != nil { findings.report(.agreement, at: now, "\(end) told a second outcome") }
@@ -72,11 +74,22 @@ struct InvariantAgreement {
             )
         }
         if machine.outcome == nil { machine.outcome = (kind, now) }
-        machine.lineGoodSinceEnd = now
+        if picture.line.bothSince != nil, picture.lineGoneAt == nil { machine.lineGoodSinceEnd = now }
     }
 
-    /// Time has come to `now`: have the choices differed for longer than the line needs?
+    /// Notes that the peer of `machine`, which has ended, must know of it by `now`: the line was good for long enough, and
+    /// the peer was run behind that.
+    private func noteKnowing(of machine: inout End, at peer: CallEnd, now: Instant, picture: JudgePicture) {
+        guard let endedAt = machine.lineGoodSinceEnd else { return }
+        let known = endedAt + JudgeLimits.goodArrival
+        if let goneAt = picture.lineGoneAt, goneAt <= known { return }
+        if picture.isOverdue(known, of: peer, now: now) { machine.isKnown = true }
+    }
+
+    /// Time has come to `now`: does one end know of the other's, and have the choices differed for longer than the line needs?
     mutating func pass(to now: Instant, picture: JudgePicture, findings: inout JudgeFindings) {
+        if server.outcome == nil { noteKnowing(of: &client, at: .server, now: now, picture: picture) }
+        if client.outcome == nil { noteKnowing(of: &server, at: .client, now: now, picture: picture) }
         guard let differSince, picture.lineGoneAt == nil, client.outcome == nil, server.outcome == nil else { return }
         // Before the first select there is nothing to agree on; and one end cannot know what the other has just said.
         guard picture.client.epoch > 0, let goodSince = picture.line.bothSince else { return }
@@ -107,7 +120,7 @@ struct InvariantAgreement {
         switch (first.kind, second.kind) {
         case (.local, .remote), (.remote, .local), (.failed, .failed): fits = true
         case (.remote, .remote): fits = false
-        case (.local, .local): fits = !couldKnow(first.at, second.at)
+        case (.local, .local): fits = !client.isKnown && !server.isKnown
         case (.failed, .local): fits = !facts.byeDeliveredToClient || first.at <= second.at + knowing(picture)
         case (.local, .failed): fits = !facts.byeDeliveredToServer || second.at <= first.at + knowing(picture)
         // Without a bye the path's close_notify stands for one; the endpoint that goes away has failed to its agent alone.
@@ -125,12 +138,5 @@ struct InvariantAgreement {
     /// How long the earlier end's word may be under way while the line is good.
     private func knowing(_ picture: JudgePicture) -> Nanoseconds {
         JudgeLimits.goodArrival + picture.client.stall + picture.server.stall
-    }
-
-    /// The later of two hang-ups came when the earlier one's bye must have been there.
-    private func couldKnow(_ first: Instant, _ second: Instant) -> Bool {
-        let earlier = first <= second ? client : server
-        guard earlier.lineGoodSinceEnd != nil else { return false }
-        return max(first, second) > min(first, second) + JudgeLimits.goodArrival
     }
 }

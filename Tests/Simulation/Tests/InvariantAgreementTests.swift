@@ -68,6 +68,45 @@ import Transport
         #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.agreement]))
     }
 
+    @Test func whoHangsUpCannotKnowWhatWaitsForAMachineThatIsNotRun() {
+        var call = HandMadeCall()
+        var suspend = Fault(anchor: .milestone(.active), verb: .suspend)
+        suspend.length = .seconds(3)
+        call.call.scenario.faults = [suspend]
+        call.becomeActive(on: .webrtc)
+        call.see(.fault(index: 0, isBeginning: true), at: .milliseconds(1_500))
+        call.see(.state(.server, .ended, isRecovering: false), .outcome(.server, .ended(.local)), at: .seconds(2))
+        var late = call
+        call.see(.state(.client, .ended, isRecovering: false), .outcome(.client, .ended(.local)), at: .seconds(5))
+        call.see(.fault(index: 0, isBeginning: false), at: .seconds(5))
+        #expect(call.violations == [])
+        late.see(.fault(index: 0, isBeginning: false), at: .seconds(5))
+        late.see(.state(.client, .ended, isRecovering: false), .outcome(.client, .ended(.local)), at: .seconds(5) + 1)
+        #expect(late.breaksOnly(.agreement))
+    }
+
+    @Test(arguments: [1_900, 2_100]) func aLineThatIsNotGoodTellsNobodyOfAHangUp(_ badSince: Int64) {
+        var call = HandMadeCall()
+        call.becomeActive(on: .webrtc)
+        let isBadFirst = badSince < 2_000
+        let bad = Observation.network(pathUp: true, pathDown: true, lineUp: false, lineDown: false)
+        if isBadFirst { call.see(bad, at: .milliseconds(badSince)) }
+        call.see(.state(.client, .ended, isRecovering: false), .outcome(.client, .ended(.local)), at: .seconds(2))
+        if !isBadFirst { call.see(bad, at: .milliseconds(badSince)) }
+        call.see(.state(.server, .ended, isRecovering: false), .outcome(.server, .ended(.local)), at: .seconds(4))
+        #expect(call.violations == [])
+    }
+
+    @Test(arguments: [100, 500]) func aLineThatIsCutBehindTheByeHasTold(_ later: Int64) {
+        var call = HandMadeCall()
+        call.call.scenario.faults = [Fault(anchor: .milestone(.active), verb: .cutSilent)]
+        call.becomeActive(on: .webrtc)
+        call.see(.state(.client, .ended, isRecovering: false), .outcome(.client, .ended(.local)), at: .seconds(2))
+        call.see(.fault(index: 0, isBeginning: true), at: .seconds(2) + .milliseconds(later))
+        call.see(.state(.server, .ended, isRecovering: false), .outcome(.server, .ended(.local)), at: .seconds(4))
+        #expect(call.violations.map(\.invariant) == (later == 100 ? [] : [.agreement]))
+    }
+
     @Test func failedMeansNeverActive() {
         var call = HandMadeCall()
         call.becomeActive(on: .webrtc)
