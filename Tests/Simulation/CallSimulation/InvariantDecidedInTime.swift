@@ -16,7 +16,7 @@ struct InvariantDecidedInTime {
 
     private var startedAt: Instant?
     private var helloAt: Instant?
-    private var isWelcomed = false
+    private var welcomedAt: Instant?
     private var isChosen = false
     private var client = End()
     private var server = End()
@@ -27,7 +27,7 @@ struct InvariantDecidedInTime {
         switch what {
         case .milestone(.start): startedAt = now
         case .milestone(.helloSent): helloAt = now
-        case .milestone(.welcome): isWelcomed = true
+        case .milestone(.welcome): welcomedAt = now
         case .choice(.client, _, let transport, _): if transport != nil { isChosen = true }
         case .state(let end, let state, let isRecovering):
             var machine = end == .client ? client : server
@@ -76,11 +76,14 @@ struct InvariantDecidedInTime {
     /// Time has come to `now`: what should have happened before?
     func pass(to now: Instant, picture: JudgePicture, findings: inout JudgeFindings) {
         if client.state == .connecting, let startedAt {
-            if !isWelcomed, picture.isOverdue(startedAt + JudgeLimits.welcome, of: .client, now: now) {
+            if let helloAt, let welcomedAt, !isChosen {
+                // A welcome behind the budget is answered by a choice at once.
+                let due = max(helloAt + JudgeLimits.choice, welcomedAt)
+                if picture.isOverdue(due, of: .client, now: now) {
+                    findings.report(.decidedInTime, at: now, "no carriage chosen 12 s after hello")
+                }
+            } else if welcomedAt == nil, picture.isOverdue(startedAt + JudgeLimits.welcome, of: .client, now: now) {
                 findings.report(.decidedInTime, at: now, "no welcome and not ended 15 s after start")
-            }
-            if let helloAt, !isChosen, picture.isOverdue(helloAt + JudgeLimits.choice, of: .client, now: now) {
-                findings.report(.decidedInTime, at: now, "no carriage chosen 12 s after hello")
             }
             if picture.isOverdue(startedAt + JudgeLimits.active, of: .client, now: now) {
                 findings.report(.decidedInTime, at: now, "neither active nor ended 27 s after start")
@@ -102,7 +105,7 @@ struct InvariantDecidedInTime {
         if let since = machine.recoversSince {
             // An outage that begins again behind its window has nothing left, but may be seen for an instant.
             let due = since + max(0, JudgeLimits.recovering - machine.recovered)
-            if picture.isOverdue(due + grace(of: end), of: end, now: now) {
+            if end == .client ? picture.isOverdue(due, of: end, now: now) : hasMissedDecision(due, picture, now: now) {
                 findings.report(
                     .decidedInTime, at: now,
                     "\(end) has recovered for \(JudgeText.seconds(machine.recovered + (now - since))), window 10 s")
@@ -122,6 +125,18 @@ struct InvariantDecidedInTime {
         }
     }
 
-    /// The server learns of the client's decision by the line.
-    private func grace(of end: CallEnd) -> Nanoseconds { end == .server ? JudgeLimits.goodArrival : 0 }
+    /// Whether the server should have known by `now` what the client decided at `due`, when its window was over: the line
+    /// says so, or is dead itself.
+    private func hasMissedDecision(_ due: Instant, _ picture: JudgePicture, now: Instant) -> Bool {
+        let decided = max(due, picture.client.resumedAt) + picture.client.stall
+        var known = decided + JudgeLimits.goodArrival
+        if let goodSince = picture.line.bothSince, picture.lineGoneAt == nil, !picture.client.isSuspended {
+            known = max(known, goodSince + JudgeLimits.goodArrival)
+        } else {
+            let heardAt = max(picture.server.lineHeardAt ?? due, picture.server.resumedAt)
+            let watchedSince = picture.server.suspectSince ?? due
+            known = max(known, max(heardAt, watchedSince) + JudgeLimits.suspectLineDead)
+        }
+        return picture.isOverdue(known, of: .server, now: now)
+    }
 }

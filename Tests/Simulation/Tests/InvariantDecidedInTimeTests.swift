@@ -34,6 +34,14 @@ import Transport
         #expect(failed(opened(until: .welcome), at: .seconds(13) + 1_000).breaksOnly(.decidedInTime))
     }
 
+    @Test(arguments: [0, 1_000]) func aWelcomeBehindTheBudgetIsAnsweredByAChoiceAtOnce(_ late: Nanoseconds) {
+        var call = opened(until: .helloSent)
+        call.see(.milestone(.welcome), at: .seconds(14))
+        call.see(.choice(.client, epoch: 1, .websocket, nil), at: .seconds(14) + late)
+        let ended = failed(call, at: .seconds(15))
+        #expect(!ended.violations.contains { $0.invariant == .decidedInTime } == (late == 0))
+    }
+
     @Test(arguments: [0, 1_000]) func aCallIsActiveOrEndedAfter27Seconds(_ late: Nanoseconds) {
         var call = opened(until: .welcome)
         for end in CallEnd.allCases { call.see(.choice(end, epoch: 1, .webrtc, nil), at: .seconds(10)) }
@@ -47,6 +55,31 @@ import Transport
         call.see(.state(.client, .active, isRecovering: true), at: .seconds(5))
         call.see(.state(.client, .active, isRecovering: false), at: .seconds(15) + late)
         call.hangUp(at: .seconds(16))
+        #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.decidedInTime]))
+    }
+
+    /// The server recovers from 5 s on and ends `late` behind 15 s; its line brings its last byte at 14.9 s.
+    private func serverRecovering(isLineGood: Bool, late: Nanoseconds) -> HandMadeCall {
+        var call = HandMadeCall()
+        call.becomeActive(on: .webrtc)
+        call.see(.bridge(.server, isAsked: true), at: .seconds(4))
+        call.see(.state(.server, .active, isRecovering: true), at: .seconds(5))
+        call.see(.arrived(.server, .line(0), byteCount: 4, frame: nil), at: .milliseconds(14_900))
+        if !isLineGood {
+            call.see(.network(pathUp: false, pathDown: false, lineUp: false, lineDown: true), at: .milliseconds(14_950))
+        }
+        call.see(.state(.client, .ended, isRecovering: false), .outcome(.client, .failed), at: .seconds(15))
+        call.see(.state(.server, .ended, isRecovering: false), .outcome(.server, .failed), at: .seconds(15) + late)
+        return call
+    }
+
+    @Test(arguments: [0, 1_000]) func theServerLearnsOfTheDecisionByAGoodLine(_ late: Nanoseconds) {
+        let call = serverRecovering(isLineGood: true, late: .milliseconds(400) + late)
+        #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.decidedInTime]))
+    }
+
+    @Test(arguments: [0, 1_000]) func orByTheDeathOfALineThatIsNot(_ late: Nanoseconds) {
+        let call = serverRecovering(isLineGood: false, late: .milliseconds(2_900) + late)
         #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.decidedInTime]))
     }
 
@@ -109,4 +142,8 @@ import Transport
         #expect(failed(call, at: .seconds(20)).violations == [])
         #expect(failed(call, at: .seconds(20) + 1_000).breaksOnly(.decidedInTime))
     }
+}
+
+extension CallOutcome {
+    fileprivate static var failed: CallOutcome { .ended(.failed(message: "lost")) }
 }
