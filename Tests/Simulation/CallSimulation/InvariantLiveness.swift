@@ -9,6 +9,8 @@ struct InvariantLiveness {
     private var healed: AudioCarriage?
     private var gapAtClient = 0
     private var gapAtServer = 0
+    /// An end has rightly given up the line that carried the call.
+    private var isLineGivenUp = false
 
     mutating func begin(_ call: ObservedCall) {
         self = InvariantLiveness()
@@ -27,8 +29,7 @@ struct InvariantLiveness {
             gapAtServer = isFrame ? 0 : gapAtServer + 1
         }
         let talker = picture[end.peer]
-        // A call is not helped by the other carriage, which was made good.
-        guard !isFrame, healed.map({ ($0 == .path) == (picture[end].transport == .webrtc) }) ?? true,
+        guard !isFrame, isHealed(picture[end].transport),
             let runs = picture.bothRunSince,
             let talks = talker.talksSince,
             now - talker.capturedAt <= JudgeLimits.talking,
@@ -43,11 +44,22 @@ struct InvariantLiveness {
         }
     }
 
+    /// Whether a call on `transport` is on the carriage that was made good: the other one does not help it.
+    private func isHealed(_ transport: TransportKind?) -> Bool {
+        healed.map { ($0 == .path) == (transport == .webrtc) } ?? true
+    }
+
     /// Time has come to `now`: 12 s after the last fault the call has found its carriage.
     mutating func pass(to now: Instant, picture: JudgePicture, findings: inout JudgeFindings) {
         guard !isChecked, let healedAt, now > healedAt else { return }
         isChecked = true
         for end in CallEnd.allCases where picture[end].state == .active {
+            // What breaks behind the last fault is the carriage's own that was not made good.
+            if !isHealed(picture[end].transport), let since = picture[end].suspectSince,
+                now - since <= JudgeLimits.healed
+            {
+                continue
+            }
             if picture[end].isRecovering {
                 findings.report(.liveness, at: now, "the \(end) still recovers 12 s after the last fault")
             } else if picture[end].isBridgeAsked {
@@ -61,11 +73,18 @@ struct InvariantLiveness {
         findings: inout JudgeFindings
     ) {
         guard let healedAt, now > healedAt, case .ended(.failed(let message)) = outcome else { return }
+        let silence = picture[end].lineHeardAt.map { now - $0 } ?? 0
+        switch picture[end].transport {
         // A call on the media path lives 30 s without its line, which no fault need have touched any more.
-        if picture[end].transport == .webrtc, let heardAt = picture[end].lineHeardAt,
-            now - heardAt >= JudgeLimits.lineLost
-        {
-            return
+        case .webrtc: if silence >= JudgeLimits.lineLost { return }
+        // A line that was not made good may die, and its end ends both.
+        case .websocket:
+            guard !isHealed(.websocket) else { break }
+            if isLineGivenUp || silence >= JudgeLimits.lineDead {
+                isLineGivenUp = true
+                return
+            }
+        case nil: break
         }
         findings.report(
             .liveness, at: now,

@@ -49,6 +49,45 @@ import Transport
         #expect(call.violations == [])
     }
 
+    @Test(arguments: [AudioCarriage.path, .line]) func onlyTheCarriageThatWasMadeGoodHasToStay(_ good: AudioCarriage) {
+        var call = healing()
+        call.call.facts.healedCarriage = good
+        call.see(.bridge(.server, isAsked: true), at: .seconds(16))
+        call.hangUp(at: .milliseconds(17_500))
+        #expect(call.violations.map(\.invariant) == (good == .line ? [] : [.liveness]))
+    }
+
+    @Test func anOutageFromBeforeIsOverOnEitherCarriage() {
+        var call = healing()
+        call.call.facts.healedCarriage = .line
+        call.see(.bridge(.server, isAsked: true), at: .milliseconds(4_900))
+        call.hangUp(at: .milliseconds(17_500))
+        #expect(call.breaksOnly(.liveness))
+    }
+
+    /// A call on the WebSocket whose client has heard nothing for `silence` as it fails, and whose server follows.
+    private func failingOnTheLine(good: AudioCarriage, silence: Nanoseconds) -> HandMadeCall {
+        var call = HandMadeCall()
+        call.call.scenario.client.preference = .websocket
+        call.call.facts.healingSince = Instant(nanoseconds: .seconds(5))
+        call.call.facts.healedCarriage = good
+        call.becomeActive(on: .websocket)
+        let outcome = CallOutcome.ended(.failed(message: "line lost"))
+        call.see(.arrived(.client, .line(0), byteCount: 4, frame: nil), at: .seconds(20))
+        call.see(.arrived(.server, .line(0), byteCount: 4, frame: nil), at: .seconds(20))
+        call.see(.arrived(.server, .line(0), byteCount: 4, frame: nil), at: .seconds(20) + silence)
+        for end in CallEnd.allCases {
+            call.see(.state(end, .ended, isRecovering: false), .outcome(end, outcome), at: .seconds(20) + silence)
+        }
+        return call
+    }
+
+    @Test func aLineThatWasNotMadeGoodMayDie() {
+        #expect(failingOnTheLine(good: .path, silence: .seconds(10)).violations == [])
+        #expect(failingOnTheLine(good: .path, silence: .seconds(10) - 1).breaksOnly(.liveness))
+        #expect(failingOnTheLine(good: .line, silence: .seconds(10)).breaksOnly(.liveness))
+    }
+
     @Test(arguments: [0, 1_000]) func itFailsWithinTwelveSecondsOrNotAtAll(_ late: Nanoseconds) {
         var call = healing()
         let outcome = CallOutcome.ended(.failed(message: "lost"))
