@@ -41,6 +41,8 @@ struct Carriages: ~Copyable {
     var lastInputAt = Instant.never
     /// What others had counted as the outage began.
     var outageStart: OutageStart?
+    /// The peer, active before us, wants our audio on the line.
+    private var isBridgeAwaited = false
 
     /// Audio on a carriage that was closed to it, or that came before a select.
     private(set) var droppedOnClosed = 0
@@ -74,6 +76,21 @@ struct Carriages: ~Copyable {
         recovery = PathRecovery(
             isController: isClient, peerInterval: peerLiveness, window: limits.recoveryWindow.nanoseconds, now: now)
         recovery?.record(on: recorder, now: now)
+        if isBridgeAwaited { recovery?.peerBridge(true, now: now) }
+    }
+
+    /// The peer says whether it wants our audio on the line. One that was active before us may say so before we watch the
+    /// path, and does not say it again. False when it means nothing to this call.
+    @discardableResult
+    mutating func peerBridge(_ isOn: Bool, now: Instant) -> Bool {
+        guard recovery == nil else {
+            recovery?.peerBridge(isOn, now: now)
+            return true
+        }
+        // The choice may have come just ahead of it.
+        guard inForce != .websocket, !isEnded else { return false }
+        isBridgeAwaited = isOn
+        return true
     }
 
     /// Lets the media path go; it says close_notify first.

@@ -48,7 +48,7 @@ extension ClientCall {
 
     mutating func lineClosed(code: UInt16?, reason: String, now: Instant) {
         // What the server asked for on it cannot be taken back any more, nor given.
-        carriages.recovery?.peerBridge(false, now: now)
+        carriages.peerBridge(false, now: now)
         if let code, isRefusal(code) {
             refusal = LineRefusal(closeCode: code) ?? LineRefusal(code: .refused, status: Int(code), message: reason)
             return policy.lineRefused(CallMessage.refused(status: Int(code)), now: now)
@@ -88,8 +88,7 @@ extension ClientCall {
             carriages.recovery?.suspect(.consent, now: now)
             restartPlan.want(now: now)
         case .bridge(let bridge):
-            if carriages.recovery == nil { ignoredMessages += 1 }
-            carriages.recovery?.peerBridge(bridge.on, now: now)
+            if !carriages.peerBridge(bridge.on, now: now) { ignoredMessages += 1 }
         case .check: carriages.path?.checkNow(now: now)
         case .selected(let selected):
             policy.acknowledged(epoch: Int(selected.epoch), heard: selected.heard, now: now)

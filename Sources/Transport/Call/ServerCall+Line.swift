@@ -58,7 +58,7 @@ extension ServerCall {
                 let code = LineErrorCode.messageTooLarge.rawValue
                 send(.error(ControlMessage.LineError(code: code, message: "a message is too large")))
             case .closed, .refused:
-                carriages.recovery?.peerBridge(false, now: now)
+                carriages.peerBridge(false, now: now)
                 policy.lineClosed(isPathLost: carriages.recovery?.isWindowOver ?? false, now: now)
             }
         }
@@ -111,11 +111,10 @@ extension ServerCall {
         case .restart(let restart): answer(restart, now: now)
         case .dtls(let flights): if !carriages.takeFlights(flights, now: now) { ignoredMessages += 1 }
         case .bridge(let bridge):
-            if carriages.recovery == nil { ignoredMessages += 1 }
             #if MUTANTS
             if Mutant.current == .bridgeNotStarted { return }
             #endif
-            carriages.recovery?.peerBridge(bridge.on, now: now)
+            if !carriages.peerBridge(bridge.on, now: now) { ignoredMessages += 1 }
             if bridge.on { askForRestart() }
         case .welcome, .selected, .fallback, .error, .restarted, .restartNeeded, .check, .flush,
             .flushed, .mark, .marked, .ack:
