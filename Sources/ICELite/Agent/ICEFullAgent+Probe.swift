@@ -7,9 +7,16 @@ extension ICEFullAgent {
     /// The checks are `ICETiming.probeBurstPacing` apart in the first second of an outage and `probePacing` after that,
     /// however often it is called; those of pairs that are not chosen nominate nothing. A first answer to a check sent since
     /// then ends the probing (`.probeAnswered`): controlling, its pair is chosen, nominated and selected; controlled, only
-    /// the selected pair's counts. Nothing happens while no pair is selected: then all are checked anyway.
+    /// the selected pair's counts. While no pair is selected all are checked anyway; then one of each local address does not
+    /// wait for its turn.
     public mutating func probe(now: Instant) {
-        guard !isEnded, selectedPath != nil, let chosen = generations[0].chosen else { return }
+        guard !isEnded else { return }
+        guard selectedPath != nil, let chosen = generations[0].chosen else {
+            for index in unanswered(besides: nil) where generations[0].pairs[index].refusals == 0 {
+                generations[0].pairs[index].nextCheckAt = min(generations[0].pairs[index].nextCheckAt, now)
+            }
+            return
+        }
         counters.probeRounds += 1
         probingSince = probingSince ?? now
         let isSameOutage = outageProbed.map { now - $0.last < timing.sameOutage } ?? false
@@ -36,12 +43,17 @@ extension ICEFullAgent {
             valid.remove(at: place)
             valid.insert(warm, at: 0)
         }
-        let fresh = localCandidates.compactMap { local in
+        return (valid + crowded).prefix(ICELimits.probedPairs) + unanswered(besides: chosen)
+    }
+
+    /// Of the pairs of each local address that are not valid the one that was checked least.
+    private func unanswered(besides chosen: Int?) -> [Int] {
+        let pairs = generations[0].pairs
+        return localCandidates.compactMap { local in
             pairs.indices.filter { index in
                 index != chosen && !pairs[index].isValid && pairs[index].path.local == local.address
             }.min { (pairs[$0].checksSent, pairs[$1].priority) < (pairs[$1].checksSent, pairs[$0].priority) }
         }
-        return (valid + crowded).prefix(ICELimits.probedPairs) + fresh
     }
 
     /// The time until the next check.
@@ -73,13 +85,11 @@ extension ICEFullAgent {
         probingSince = nil
         counters.probesAnswered += 1
         for other in generations[0].pairs.indices { generations[0].pairs[other].triggeredAt = nil }
-        if isChosen {
-            // Its checks nominate it anew: a peer that an old nomination, replayed, has led elsewhere comes back.
-            if generations[0].remote?.supportsRenomination == true { generations[0].nominationValue &+= 1 }
-        } else {
+        // Re-selected as well as new: a nomination that the peer took from somewhere else meanwhile is older than this one.
+        if !isChosen || role == .controlling && generations[0].remote?.supportsRenomination == true {
             makeChosen(index, of: 0, isNominated: false)
-            select(pair.path, of: 0, now: now)
         }
+        if !isChosen { select(pair.path, of: 0, now: now) }
         emit(.probeAnswered(pair.path, roundTrip: max(1, now - transaction.sentAt)))
     }
 }
