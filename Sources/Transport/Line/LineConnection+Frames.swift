@@ -66,10 +66,17 @@ extension LineConnection {
 
     /// Appends as much output to `out` as fits; returns how many bytes, 0 when there is none. A frame once begun goes
     /// whole before another. Order: what was queued, pong, ping, audio. Does not allocate for audio.
+    ///
+    /// Of the audio it begins one packet at most: what the stream does not take would wait outside the ring, where nothing
+    /// makes room for what is newer.
     package mutating func writeOutput(into out: inout OutputRawSpan) -> Int {
         var written = 0
+        var hasBegunAudio = false
         while out.freeCapacity > 0 {
-            if outbound.isEmpty, !stageFrame() { break }
+            if outbound.isEmpty, !stageControl() {
+                guard !hasBegunAudio, stageAudio() else { break }
+                hasBegunAudio = true
+            }
             written += outbound.drain(into: &out)
         }
         if outbound.isEmpty { outbound.removeAll(shrinkingTo: LineLimits.keptBufferBytes) }
@@ -77,8 +84,8 @@ extension LineConnection {
         return written
     }
 
-    /// Encodes the next frame that waits outside `outbound`; false when none does.
-    private mutating func stageFrame() -> Bool {
+    /// Encodes the next control frame that waits outside `outbound`; false when none does.
+    private mutating func stageControl() -> Bool {
         if isPongDue {
             isPongDue = false
             let payload = pong
@@ -95,6 +102,11 @@ extension LineConnection {
             }
             return true
         }
+        return false
+    }
+
+    /// Encodes the oldest audio packet; false when none waits.
+    private mutating func stageAudio() -> Bool {
         guard audio.count > 0 else { return false }
         let key = nextMask()
         audio.encodeOldest(into: &outbound, maskingKey: key)

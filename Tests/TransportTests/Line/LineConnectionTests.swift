@@ -184,6 +184,19 @@ import Testing
         #expect(client.counters.binarySent == 5)
     }
 
+    @Test func audioLeavesTheRingOnePacketAtATime() throws {
+        let (client, server) = try LineEnd.open()
+        for number in 0..<5 { client.sendBinary([UInt8(number), 0]) }
+        client.sendText("now")
+        var written = client.write(65_536)
+        // The stream takes nothing more for a while: what is newer makes room for itself in the ring.
+        for number in 5..<10 { client.sendBinary([UInt8(number), 0]) }
+        #expect(client.counters.binarySent == 1 && client.counters.audioDropped == 4)
+        written += client.output()
+        server.receive(written)
+        #expect(server.take() == [.text("now"), .binary([0, 0])] + (5..<10).map { .binary([UInt8($0), 0]) })
+    }
+
     @Test func controlGoesAheadOfAudioButNotIntoAFrame() throws {
         let (client, server) = try LineEnd.open()
         client.sendBinary([UInt8](repeating: 1, count: 200))
