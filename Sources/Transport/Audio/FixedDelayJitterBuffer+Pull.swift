@@ -82,8 +82,10 @@ extension FixedDelayJitterBuffer {
             return delay >= delays.target || madeUp >= gap + AudioFormat.samplesPerSecond
                 ? .decode : .comfort(holdsClock: false)
         }
-        // Given up once its time is over and all copies have had their chance; what that costs brings D to the target.
-        return madeUp >= gap && delay >= delays.target - Self.quietMargin ? .decode : .conceal
+        // Given up once its time is over and all copies have had their chance; what that costs brings D to the target. But
+        // there is a voice to be heard: noise is not made up for the delay's sake.
+        let isPatient = madeUp < Self.concealmentSamples && delay < delays.target - Self.quietMargin
+        return madeUp >= gap && !isPatient ? .decode : .conceal
     }
 
     private mutating func discardDown(to limit: Nanoseconds, now: Instant) {

@@ -10,6 +10,9 @@ package struct FixedDelayJitterBuffer: JitterBuffer, ~Copyable {
     package static let maximumHeldSamples: Int64 = 96_000
     /// A timestamp further off than this is wild.
     static let maximumJump: Int64 = 96_000
+    /// A packet with an older number is a late one of this stream if it is this old at most: a network, or a process that
+    /// did not run, may hold packets for as long as an outage lasts and then give them all at once.
+    static let maximumLateness: Int64 = 60 * AudioFormat.samplesPerSecond
     /// Wild packets in a row that begin a new stream.
     static let wildRun = 3
     /// Concealment by the codec before comfort noise: 100 ms.
@@ -136,7 +139,7 @@ package struct FixedDelayJitterBuffer: JitterBuffer, ~Copyable {
         let elapsed = max(0, now - newest.arrival) * 48 / 1_000_000
         // A jump that the clock confirms is a pause or an outage; one backwards with an old number is a late packet.
         if abs(delta) <= Self.maximumJump || (delta > 0 && abs(delta - elapsed) <= AudioFormat.samplesPerSecond)
-            || (delta < 0 && behind < 0 && -delta <= 10 * AudioFormat.samplesPerSecond)
+            || (delta < 0 && behind < 0 && -delta <= Self.maximumLateness)
         {
             wild.count = 0
             return newest.timestamp + delta

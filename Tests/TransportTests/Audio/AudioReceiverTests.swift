@@ -239,6 +239,36 @@ enum Talker {
         #expect(listener.verdicts[250...].allSatisfy { $0 == .played })
     }
 
+    @Test("What a network has held for 14 s is late, however much of it comes at once, and no new stream")
+    func heldForLong() throws {
+        let path = try stream(1_000) { (100..<800).contains($0) ? Int64(800 - $0) * 20_000 : 0 }
+        let line = try stream(1_000) { (100..<800).contains($0) ? 30_000 : nil }
+            .map { Arrival(at: $0.at, packet: $0.packet, carriage: .line) }
+        var listener = try VirtualListener()
+        try listener.run(path + line, until: 20_000)
+        check(listener)
+        let counted = listener.receiver.statistics.buffer
+        #expect(counted.resyncs == 0 && counted.wildPackets == 0)
+        #expect(listener.verdicts[1_620...].allSatisfy { $0 == .played })
+    }
+
+    @Test("Where the delay is far below its target a lost frame costs 100 ms, not all that is missing")
+    func lossBelowTarget() throws {
+        // A stall of the line makes the target 700 ms; the path comes 600 ms later, so that the delay is 100 ms by it.
+        let arrivals = try stream(600) { index in
+            if index == 450 { return nil }
+            if index >= 150 { return 600_000 }
+            return (65..<100).contains(index) ? Int64(100 - index) * 20_000 : 0
+        }.enumerated().map { Arrival(at: $1.at, packet: $1.packet, carriage: $0 < 150 ? .line : .path) }
+        var listener = try VirtualListener()
+        try listener.run(arrivals, until: 12_600)
+        check(listener)
+        let counted = listener.receiver.statistics.buffer
+        #expect(counted.targetDelay >= 400, "\(counted.targetDelay)")
+        let made = listener.verdicts[950..<1_150].count { $0 != .played }
+        #expect((2...11).contains(made), "\(made)")
+    }
+
     @Test("An outage of 3 s is comfort noise, and the call goes on behind it") func outage() throws {
         var listener = try VirtualListener()
         try listener.run(stream(400) { (100..<250).contains($0) ? nil : 0 }, until: 8_000)
