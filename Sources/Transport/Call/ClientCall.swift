@@ -118,6 +118,8 @@ package struct ClientCall: ~Copyable {
     package var isRecovering: Bool { carriages.recovery?.isRecovering ?? false }
     /// This end has asked for the other's audio on the line beside the path.
     package var isBridgeAsked: Bool { carriages.recovery?.isBridgeAsked ?? false }
+    /// How long the silence that lasts may be before the path is suspected; nil while it is not watched.
+    package var suspicionThreshold: Nanoseconds? { carriages.recovery?.suspicionThreshold }
     /// The newest outages of the path, in order, the one that lasts included.
     package var outages: [Outage] { carriages.recovery?.figures.outages ?? [] }
 }

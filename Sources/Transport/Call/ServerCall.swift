@@ -87,6 +87,8 @@ package struct ServerCall: ~Copyable {
     package var isRecovering: Bool { carriages.recovery?.isRecovering ?? false }
     /// This end has asked for the other's audio on the line beside the path.
     package var isBridgeAsked: Bool { carriages.recovery?.isBridgeAsked ?? false }
+    /// How long the silence that lasts may be before the path is suspected; nil while it is not watched.
+    package var suspicionThreshold: Nanoseconds? { carriages.recovery?.suspicionThreshold }
     /// The newest outages of the path, in order, the one that lasts included.
     package var outages: [Outage] { carriages.recovery?.figures.outages ?? [] }
     /// The line has said and written its last: the owner shuts the stream down once the stream has taken all of it.

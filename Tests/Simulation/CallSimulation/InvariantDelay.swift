@@ -25,7 +25,7 @@ struct InvariantDelay {
                 + JudgeText.milliseconds(JudgeLimits.playoutDelay))
     }
 
-    /// A frame is handed to the line while it is fresh.
+    /// A frame is handed to the line while it is fresh: at its first byte, for what is begun has to go on.
     func hand(
         _ frame: UInt32, from end: CallEnd, at now: Instant, ledger: JudgeLedger, picture: JudgePicture,
         findings: inout JudgeFindings

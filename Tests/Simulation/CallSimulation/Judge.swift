@@ -87,6 +87,8 @@ package struct Judge {
             liveness.take(played, at: end, now: now, picture: picture, findings: &findings)
             if case .frame(let id, _, _) = played { ledger.hear(id, of: end.peer) }
             return
+        case .handed(let end, let frame, let begunAt):
+            return delay.hand(frame, from: end, at: begunAt, ledger: ledger, picture: picture, findings: &findings)
         case .figures(let end, let figures): take(figures, of: end, at: now)
         case .outcome(let end, let outcome):
             if end == .client { clientOutcomes.append(outcome) }
@@ -98,7 +100,7 @@ package struct Judge {
                     JudgeVerdict.FaultMet(verb: call.scenario.faults[index].verb, state: picture.coverageState))
             }
         case .milestone(let milestone): milestones.append(milestone)
-        case .state, .choice, .bridge, .network, .fault: break
+        case .state, .choice, .bridge, .suspicion, .network, .fault: break
         }
         sometimes.noteState(before: what, picture: picture)
         sometimes.take(what, at: now, picture: picture, scenario: call.scenario)
@@ -122,9 +124,7 @@ package struct Judge {
         bounded.send(from: end, on: wire, isAudio: frame != nil, at: now, picture: picture, findings: &findings)
         switch wire {
         case .path(let path): security.send(path, from: end, isAudio: frame != nil, at: now, findings: &findings)
-        case .line:
-            guard let frame else { return }
-            delay.hand(frame, from: end, at: now, ledger: ledger, picture: picture, findings: &findings)
+        case .line: break
         }
     }
 
@@ -144,6 +144,7 @@ package struct Judge {
 
     private mutating func finish(_ call: ObservedCall) -> JudgeVerdict {
         agreement.finish(call, picture: picture, findings: &findings)
+        heard.finish(findings: &findings)
         reason.finish(call, findings: &findings)
         messages.finish(call, picture: picture, findings: &findings)
         bounded.finish(call, picture: picture, findings: &findings)

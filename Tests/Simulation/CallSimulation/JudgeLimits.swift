@@ -48,6 +48,12 @@ enum JudgeLimits {
     static let suspicion = Nanoseconds.milliseconds(350)
     /// Suspicion at the most.
     static let suspicionMost = Nanoseconds.seconds(1)
+    /// Loss, in thousandths of a percent, up to which the 95th percentile of the gaps is that of a path without loss.
+    static let seldomLost = 5_000
+    /// Gaps that a threshold follows from are kept for this long.
+    static let gapsKept = Nanoseconds.seconds(30)
+    /// A round of checks: of the pair in use, of four others and of two that were never answered, 20 ms apart.
+    static let probeRound = Nanoseconds.milliseconds(6 * 20)
     /// A false alarm doubles the threshold for this long.
     static let doubledFor = Nanoseconds.seconds(30)
     /// What a switch costs beside suspicion, round trip and jitter.
@@ -57,6 +63,10 @@ enum JudgeLimits {
     static let heardAbsolutely = Nanoseconds.milliseconds(700)
     /// A move of the NAT costs two round trips and this.
     static let rebindMargin = Nanoseconds.milliseconds(100)
+    /// The loss of the path, in thousandths of a percent, beyond which the check that a move needs may be lost.
+    static let rebindLoss = 1_000
+    /// Three reports in which nothing of ours has come, behind the one that has the last of it, are known within this.
+    static let reportsOfStandstill = Nanoseconds.seconds(4)
     /// A run that begins this soon after a rebinding is its.
     static let rebindReach = Nanoseconds.seconds(1)
     /// Frames captured this near to the call's end do not count as unheard.

@@ -14,7 +14,11 @@ final class JudgePicture {
         var epoch = 0
         var transport: TransportKind?
         var isBridgeAsked = false
+        /// Since when it asks for the bridge; nil while it does not.
+        var bridgeAskedAt: Instant?
         var bridgeOffAt: Instant?
+        /// The silence after which it suspects the path, as it was when a gap began.
+        var suspectsAfter: Nanoseconds?
         /// When the line last brought something.
         var lineHeardAt: Instant?
         /// No input reaches its machine.
@@ -78,6 +82,8 @@ final class JudgePicture {
     /// When a fault last began or ended, but for rebindings.
     private(set) var faultAt = Instant(nanoseconds: .min / 2)
     private(set) var rebindAt: Instant?
+    /// When a fault that changes the rhythm of the packets last had its effect.
+    private(set) var stirredAt: Instant?
     /// The verbs of the faults that last.
     private(set) var verbsInEffect: [FaultVerb] = []
     private(set) var isLineOpen = false
@@ -154,6 +160,7 @@ final class JudgePicture {
             change(end) { machine in
                 if machine.isBridgeAsked, !isAsked { machine.bridgeOffAt = now }
                 machine.isBridgeAsked = isAsked
+                machine.bridgeAskedAt = isAsked ? now : nil
                 machine.noteSuspicion(now: now)
             }
             // The peer hears of it behind all that was said before.
@@ -183,12 +190,14 @@ final class JudgePicture {
         case .fault(let index, let isBeginning): note(index, isBeginning: isBeginning, now: now)
         case .milestone(.lineOpen): isLineOpen = true
         case .milestone(.welcome): isWelcomed = true
-        case .outcome, .sent, .arrived, .played, .accepted, .delivered, .milestone, .figures: break
+        case .suspicion(let end, let threshold): change(end) { $0.suspectsAfter = threshold }
+        case .outcome, .sent, .arrived, .played, .handed, .accepted, .delivered, .milestone, .figures: break
         }
     }
 
     /// Gives the line up once an end has heard nothing on it for as long as it waits.
     func pass(to now: Instant) {
+        if verbsInEffect.contains(where: Self.stirs) { stirredAt = now }
         guard lineGoneAt == nil else { return }
         if client.hasGivenUpLine(now: now) || server.hasGivenUpLine(now: now) { lineGoneAt = now }
     }
@@ -212,6 +221,14 @@ final class JudgePicture {
         }
     }
 
+    /// Whether packets come at other times, or fewer of them, while the fault lasts; where none comes it is an outage.
+    private static func stirs(_ verb: FaultVerb) -> Bool {
+        switch verb {
+        case .hold, .corrupt, .dup, .rate, .delay, .loss, .suspend, .stall: true
+        default: false
+        }
+    }
+
     private func note(_ index: Int, isBeginning: Bool, now: Instant) {
         guard faults.indices.contains(index) else { return }
         let fault = faults[index]
@@ -230,6 +247,7 @@ final class JudgePicture {
         }
         guard fault.verb != .rebind else { return }
         faultAt = now
+        if Self.stirs(fault.verb) { stirredAt = now }
         guard fault.length > 0 else { return }
         if isBeginning {
             verbsInEffect.append(fault.verb)

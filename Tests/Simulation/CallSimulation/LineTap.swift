@@ -17,6 +17,8 @@ struct LineTap {
     /// A frame and the number of the stream's byte behind it.
     struct Item {
         var end: Int
+        /// When its first byte came.
+        var begunAt: Instant
         var byteCount: Int
         var content: Content
     }
@@ -30,16 +32,22 @@ struct LineTap {
     private var begin = 0
     private var streamOffset = 0
     private var isUpgraded = false
+    /// When the first byte came of what is not a whole frame yet.
+    private var begunAt = Instant.zero
 
-    /// Takes the stream's next bytes and appends what they end to `items`.
-    mutating func receive(_ chunk: some Collection<UInt8>, into items: inout [Item]) {
+    /// Takes the stream's next bytes, which came at `now`, and appends what they end to `items`.
+    mutating func receive(_ chunk: some Collection<UInt8>, at now: Instant, into items: inout [Item]) {
         if begin == bytes.count {
             bytes.removeAll(keepingCapacity: true)
             begin = 0
+            begunAt = now
         }
         bytes.append(contentsOf: chunk)
         if !isUpgraded, !skipHead() { return }
-        while let item = next() { items.append(item) }
+        while let item = next() {
+            items.append(item)
+            begunAt = now
+        }
         if begin > 16_384 {
             bytes.removeFirst(begin)
             begin = 0
@@ -97,6 +105,6 @@ struct LineTap {
         }
         begin += header + length
         streamOffset += header + length
-        return Item(end: streamOffset, byteCount: length, content: content)
+        return Item(end: streamOffset, begunAt: begunAt, byteCount: length, content: content)
     }
 }

@@ -37,6 +37,10 @@ package enum Observation: Sendable {
     case captured(CallEnd, frame: UInt32)
     /// What an end's application heard in a pull of 10 ms.
     case played(CallEnd, Played)
+    /// The silence after which an end suspects the path, as concealment begins at one of the two.
+    case suspicion(CallEnd, after: Nanoseconds)
+    /// The line's stream has taken all of an audio frame, and its first byte at `begunAt`.
+    case handed(CallEnd, frame: UInt32, begunAt: Instant)
     /// An end took an application's message to send; numbered from 1 at each end.
     case accepted(CallEnd, message: UInt32)
     /// The end named got its peer's message of that number; 0 for one that the peer never sent.
@@ -202,6 +206,10 @@ package struct CallFacts: Sendable {
     package var lineJitter: Nanoseconds = 0
     /// Shortest round trip of the path's first interface.
     package var pathRoundTrip: Nanoseconds = 0
+    /// What the delay of the path's worst direction varies by on its first interface: p99 − least.
+    package var pathJitter: Nanoseconds = 0
+    /// A round trip that 99 of 100 packets keep on the path's slowest interface.
+    package var slowestRoundTrip: Nanoseconds = 0
 
     // What is left a minute after the end.
     /// An end's machine still waits for a deadline.

@@ -75,6 +75,8 @@ package final class SimulatedCall {
         observer.facts.lineRoundTrip = networks.lineRoundTrip
         observer.facts.lineJitter = networks.lineJitter
         observer.facts.pathRoundTrip = networks.pathRoundTrip
+        observer.facts.pathJitter = networks.pathJitter
+        observer.facts.slowestRoundTrip = networks.slowestRoundTrip
         observer.onMilestone = { [unowned self] milestone in
             schedule?.reached(milestone)
             if milestone == .active { scheduleMessages() }

@@ -115,6 +115,7 @@ final class SimulatedClient: SimulatedHost {
 
     override var machineDeadline: Instant { call.pointee.nextDeadline }
     override var state: TransportState { call.pointee.state }
+    override var suspicionThreshold: Nanoseconds? { call.pointee.suspicionThreshold }
     override func machineTimeout(now: Instant) { call.pointee.handleTimeout(now: now) }
     override func lineOutput(atMost limit: Int) -> [UInt8] { call.pointee.lineOutput(atMost: limit) }
     override var isLineFinished: Bool { call.pointee.isLineFinished && call.pointee.state == .ended }

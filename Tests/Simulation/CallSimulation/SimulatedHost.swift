@@ -135,6 +135,8 @@ class SimulatedHost: VirtualHost {
     /// The machine's own deadline.
     var machineDeadline: Instant { .never }
     var state: TransportState { .ended }
+    /// The silence after which the path is suspected; nil while it is not watched.
+    var suspicionThreshold: Nanoseconds? { nil }
     func machineTimeout(now: Instant) {}
     func take(_ input: Input, now: Instant) {}
     /// Polls one datagram and sends it; false when there is none.
@@ -368,7 +370,7 @@ class SimulatedHost: VirtualHost {
             let accepted = network.write(rest, to: line, from: hostID)
             guard accepted > 0 else { return }
             tapped.removeAll(keepingCapacity: true)
-            sentTap.receive(rest.prefix(accepted), into: &tapped)
+            sentTap.receive(rest.prefix(accepted), at: now, into: &tapped)
             for item in tapped { noteWritten(item) }
             underWay += tapped
             pendingBegin += accepted
@@ -398,6 +400,7 @@ class SimulatedHost: VirtualHost {
         case .report, .other: break
         }
         observer.note(.sent(end, .line(lineNumber), byteCount: item.byteCount, frame: frame))
+        if let frame { observer.note(.handed(end, frame: frame, begunAt: item.begunAt)) }
     }
 
     /// The peer has got this end's stream up to byte `count`.
@@ -464,6 +467,10 @@ class SimulatedHost: VirtualHost {
                 played = .frame(id: id, isFirstHalf: isFirstHalf, on: carriage(of: id))
                 lastWasConcealed = false
             case .concealed:
+                if !lastWasConcealed {
+                    noteSuspicion()
+                    peer?.noteSuspicion()
+                }
                 played = .concealed
                 lastWasConcealed = true
             // Behind a concealment noise is the rest of it.
@@ -471,6 +478,10 @@ class SimulatedHost: VirtualHost {
             }
             observer.note(.played(end, played))
         }
+    }
+
+    private func noteSuspicion() {
+        if let suspicionThreshold { observer.note(.suspicion(end, after: suspicionThreshold)) }
     }
 
     // MARK: Messages

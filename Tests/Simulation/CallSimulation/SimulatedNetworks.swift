@@ -86,17 +86,28 @@ final class SimulatedNetworks {
     /// p99 − least of the line's delay, by its quality without faults.
     var lineJitter: Nanoseconds {
         let quality = scenario.networks[0].tcp
-        var jitter: Nanoseconds =
-            switch quality.jitter {
-            case .none: 0
-            // A sum of 12 uniform draws: 2.33 sigma above the mean, and never less than 0.
-            case .normal(let sigma): sigma * 233 / 100 + min(3 * sigma, max(quality.up, quality.down))
-            case .uniform(let spread): 2 * spread
-            case .trace: .milliseconds(400)
-            }
+        var jitter = Self.jitter(of: quality)
         // A lost segment comes a round trip and a frame later.
         if quality.loss >= 1_000 { jitter += quality.roundTrip + StreamState.fastRetransmitDelay }
         return jitter
+    }
+
+    /// p99 − least of the path's delay on its first interface, by its quality without faults.
+    var pathJitter: Nanoseconds { Self.jitter(of: scenario.networks[0].udp) }
+
+    /// The path's longest round trip on any interface, with its jitter each way.
+    var slowestRoundTrip: Nanoseconds {
+        scenario.networks.reduce(0) { max($0, $1.udp.roundTrip + 2 * Self.jitter(of: $1.udp)) }
+    }
+
+    private static func jitter(of quality: Scenario.Quality) -> Nanoseconds {
+        switch quality.jitter {
+        case .none: 0
+        // A sum of 12 uniform draws: 2.33 sigma above the mean, and never less than 0.
+        case .normal(let sigma): sigma * 233 / 100 + min(3 * sigma, max(quality.up, quality.down))
+        case .uniform(let spread): 2 * spread
+        case .trace: .milliseconds(400)
+        }
     }
 
     /// Opens a line of the call over the first network.
@@ -309,7 +320,7 @@ final class SimulatedNetworks {
 
     // MARK: Goodness
 
-    /// Writes down what is good now, if it has changed.
+    /// Writes down what is good now, if it has changed. Both ways of the path are only those of one pair.
     func noteGoodness() {
         let up = isPathGood([.up])
         // One pair has to carry both ways.

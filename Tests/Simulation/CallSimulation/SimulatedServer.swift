@@ -100,6 +100,7 @@ final class SimulatedServer: SimulatedHost {
 
     override var machineDeadline: Instant { isAccepted ? call.pointee.nextDeadline : .never }
     override var state: TransportState { call.pointee.state }
+    override var suspicionThreshold: Nanoseconds? { call.pointee.suspicionThreshold }
     override func machineTimeout(now: Instant) { if isAccepted { call.pointee.handleTimeout(now: now) } }
     override var isLineFinished: Bool { call.pointee.isLineFinished }
     override var hasLostLine: Bool { isAccepted && call.pointee.isLineFinished }

@@ -52,7 +52,7 @@ struct SometimesWatch {
         case .fault(let index, let isBeginning):
             guard isBeginning, scenario.faults.indices.contains(index) else { return }
             meet(scenario.faults[index], picture: picture)
-        case .sent, .arrived, .choice, .captured, .played, .accepted, .network, .figures: break
+        case .sent, .arrived, .choice, .captured, .played, .suspicion, .handed, .accepted, .network, .figures: break
         }
     }
 

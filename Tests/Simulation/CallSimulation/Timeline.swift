@@ -39,7 +39,7 @@ package struct Timeline {
         case .sent(let end, let wire, _, let frame): fold(wire, from: end, frame != nil, isArrival: false, at: now)
         case .arrived(let end, let wire, _, let frame):
             fold(wire, from: end.peer, frame != nil, isArrival: true, at: now)
-        case .captured, .played, .figures: break
+        case .captured, .played, .suspicion, .handed, .figures: break
         default:
             guard let event = Self.event(what, scenario) else { return }
             unfold(at: now)
@@ -71,7 +71,7 @@ package struct Timeline {
             let verb = scenario.faults.indices.contains(index) ? scenario.faults[index].verb.rawValue : "fault \(index)"
             return (nil, "┄ \(verb) \(isBeginning ? "begins" : "ends") ┄")
         case .milestone(let milestone): return (nil, "· \(milestone.text)")
-        case .sent, .arrived, .captured, .played, .figures: return nil
+        case .sent, .arrived, .captured, .played, .suspicion, .handed, .figures: return nil
         }
     }
 

@@ -37,6 +37,13 @@ package enum TimelineTrace {
         case .played(let end, let played):
             object.begin("played", end)
             object.add(played)
+        case .suspicion(let end, let threshold):
+            object.begin("suspicion", end)
+            object.add("after", Int(threshold))
+        case .handed(let end, let frame, let begunAt):
+            object.begin("handed", end)
+            object.add("frame", Int(frame))
+            object.add("begun", Int(begunAt.nanoseconds))
         case .accepted(let end, let message):
             object.begin("accepted", end)
             object.add("message", Int(message))

@@ -40,15 +40,62 @@ import TransportMedia
         let rough: (inout HandMadeCall) -> Void = {
             $0.call.scenario.networks[0].udp.jitter = .normal(.milliseconds(60))
         }
-        // 20 + 7 × 60 + 50 + 60.
-        #expect(gap(.milliseconds(550), change: rough).violations == [])
-        #expect(gap(.milliseconds(560), change: rough).breaksOnly(.heard))
+        let raised: (inout HandMadeCall) -> Void = {
+            $0.see(.suspicion(.client, after: .milliseconds(430)), at: .seconds(4))
+        }
+        // 430 + 50 + 60.
+        #expect(gap(.milliseconds(540), change: rough, before: raised).violations == [])
+        #expect(gap(.milliseconds(550), change: rough, before: raised).breaksOnly(.heard))
+    }
+
+    @Test func aThresholdThatThePathDoesNotAllowCountsAsFarAsItDoes() {
+        let wrong: (inout HandMadeCall) -> Void = {
+            $0.see(.suspicion(.client, after: .seconds(30)), at: .seconds(4))
+        }
+        #expect(gap(.milliseconds(460), before: wrong).violations == [])
+        #expect(gap(.milliseconds(470), before: wrong).breaksOnly(.heard))
+        // A fault that lasts has changed the path's rhythm.
+        let stirred: (inout HandMadeCall) -> Void = {
+            $0.call.scenario.faults = [Fault(anchor: .milestone(.start), verb: .loss)]
+            $0.see(.fault(index: 0, isBeginning: true), at: .seconds(4))
+            $0.see(.suspicion(.client, after: .seconds(30)), at: .seconds(4))
+        }
+        #expect(gap(.milliseconds(1_110), before: stirred).violations == [])
+        #expect(gap(.milliseconds(1_120), before: stirred).breaksOnly(.heard))
+    }
+
+    @Test(arguments: [0, 10]) func withoutTheLineTheCallMovesToTheSlowestPair(_ more: Int64) {
+        let call = gap(
+            .milliseconds(930 + more), change: { $0.call.facts.slowestRoundTrip = .milliseconds(200) },
+            before: {
+                $0.see(.network(pathUp: true, pathDown: true, lineUp: false, lineDown: false), at: .milliseconds(3_990))
+            })
+        // 350 + 2 × 200 + 120 + 60.
+        #expect(call.violations.map(\.invariant) == (more == 0 ? [] : [.heard]))
+    }
+
+    @Test(arguments: [0, 10]) func aServerWithoutTheLineIsHeardOfByReports(_ more: Int64) {
+        var call = HandMadeCall()
+        call.becomeActive(on: .webrtc)
+        call.talk(from: .seconds(1), to: .seconds(4))
+        call.see(.network(pathUp: true, pathDown: true, lineUp: false, lineDown: false), at: .milliseconds(3_990))
+        let end = Nanoseconds.seconds(4) + .milliseconds(4_230 + more)
+        call.talk(from: .seconds(4), to: end, deaf: [.server])
+        call.talk(from: end, to: .seconds(9))
+        call.hangUp(at: .seconds(9))
+        // 4,000 + 50 + 120 + 60.
+        #expect(call.violations.map(\.invariant) == (more == 0 ? [] : [.heard]))
+    }
+
+    @Test func aGapIsToldWithItsWholeLength() {
+        #expect(gap(.milliseconds(800)).violations.first?.sentence.contains("for 800.000 ms since") == true)
     }
 
     @Test func aFalseAlarmDoublesTheThreshold() {
         let alarmed: (inout HandMadeCall) -> Void = {
             $0.see(.bridge(.client, isAsked: true), at: .seconds(4))
             $0.see(.bridge(.client, isAsked: false), at: .seconds(4))
+            $0.see(.suspicion(.client, after: .milliseconds(700)), at: .seconds(4))
         }
         #expect(gap(.milliseconds(810), before: alarmed).violations == [])
         #expect(gap(.milliseconds(820), before: alarmed).breaksOnly(.heard))

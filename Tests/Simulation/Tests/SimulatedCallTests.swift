@@ -65,6 +65,23 @@ import Transport
         #expect(call.facts.packetsLeft == 0)
     }
 
+    @Test("A path whose two directions are good on different interfaces is not good") func goodOnOnePair() throws {
+        let text = """
+            seed 5 duration 6s
+            net wlan0
+            net lte0
+            at active+1s hold lte0.udp down for 3s
+            at begin(0)+500ms hold wlan0.udp up for 1s
+            """
+        let call = try Simulation().run(Scenario(parsing: text))
+        let seen = call.observations.compactMap { one -> [Bool]? in
+            guard case .network(let pathUp, let pathDown, _, _) = one.what else { return nil }
+            return [pathUp, pathDown]
+        }
+        #expect(seen.contains([true, false]))
+        #expect(!seen.contains([false, false]))
+    }
+
     @Test("The same scenario comes to the same trace, another seed to another") func sameAgain() throws {
         let simulation = try Simulation()
         for seed in [3, 4, 5, 6] as [UInt64] {

@@ -126,6 +126,8 @@ package struct PathRecovery: Sendable {
     package var isBroken: Bool { current != nil && !isRepaired }
     /// The path does not carry the call, and its window is over.
     package var isWindowOver: Bool { current?.isWindowOver ?? false }
+    /// How long the silence that lasts may be before it is a suspicion.
+    package var suspicionThreshold: Nanoseconds { liveness.threshold(now: liveness.lastHeardAt) }
     /// The peer named the longest silence it leaves: checks say nothing of its audio then.
     package var knowsPeer: Bool { liveness.knowsPeer }
 
