@@ -114,9 +114,12 @@ final class RelayPeer {
             ip: IPAddress(v4: UInt32(bigEndian: value.sin_addr.s_addr)), port: UInt16(bigEndian: value.sin_port))
     }
 
-    /// Descriptors and threads this process has open.
-    static func resources() -> (descriptors: Int, threads: Int) {
-        let count = { (path: String) in (try? FileManager.default.contentsOfDirectory(atPath: path).count) ?? -1 }
-        return (count("/proc/self/fd"), count("/proc/self/task"))
+    /// Threads of this process that are relays'.
+    static func relayThreads() -> Int {
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+        return threads.count { thread in
+            let name = try? String(contentsOfFile: "/proc/self/task/\(thread)/comm", encoding: .utf8)
+            return name == "relay\n"
+        }
     }
 }

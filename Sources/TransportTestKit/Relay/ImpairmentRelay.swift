@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 public import ICELite
 internal import Synchronization
@@ -215,6 +216,7 @@ private final class RelayThreadBox {
 /// A global function, so that it inherits no actor.
 private func runRelayThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let context else { return nil }
+    clinux_name_thread("relay")
     let box = Unmanaged<RelayThreadBox>.fromOpaque(context).takeRetainedValue()
     box.loop.run()
     return nil
