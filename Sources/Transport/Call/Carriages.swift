@@ -345,11 +345,8 @@ struct Carriages: ~Copyable {
             case .websocket:
                 line?.sendBinary(packet.bytes)
             case .webrtc:
-                let isOnLine = bridgesNext
-                if isOnLine { line?.sendBinary(packet.bytes) }
-                if let transmit = path?.sendRTP(&packet, index: media.sentIndex, isOnLine: isOnLine, now: now) {
-                    return transmit
-                }
+                if bridgesNext { line?.sendBinary(packet.bytes) }
+                if let transmit = path?.sendRTP(&packet, index: media.sentIndex, now: now) { return transmit }
             }
             packet.count = 0
         }

@@ -255,10 +255,10 @@ package struct ClientPolicy: Sendable {
         }
     }
 
-    /// When `handleTimeout` wants to be called.
     /// `nextDeadline`, read in place: of a policy that is part of something a property may be read from a copy of it all.
     package mutating func readDeadline() -> Instant { nextDeadline }
 
+    /// When `handleTimeout` wants to be called.
     @inline(__always) package var nextDeadline: Instant {
         switch state {
         case .idle, .ended: .never

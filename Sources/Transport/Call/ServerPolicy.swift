@@ -220,6 +220,7 @@ package struct ServerPolicy: Sendable {
     /// `nextDeadline`, read in place: of a policy that is part of something a property may be read from a copy of it all.
     package mutating func readDeadline() -> Instant { nextDeadline }
 
+    /// When `handleTimeout` wants to be called.
     @inline(__always) package var nextDeadline: Instant {
         switch state {
         case .ended: .never

@@ -165,18 +165,13 @@ extension MediaPath {
     /// Encrypts the RTP packet in place and says where it goes; a second destination's copy waits for `pollTransmit`. Nil,
     /// with the packet empty, when it must not be sent now.
     ///
-    /// - Parameters:
-    ///   - index: the packet's 48-bit number, which also counts what went by the call line; nil takes the nearest.
-    ///   - isOnLine: the call line carries this packet, too: no more than one copy of it goes by datagrams.
-    package mutating func sendRTP(
-        _ packet: inout Packet, index: UInt64? = nil, isOnLine: Bool = false, now: Instant
-    ) -> Transmit? {
-        guard var destinations = mediaDestinations, !isClosed, case .ok? = srtp?.protectRTP(&packet, index: index)
+    /// - Parameter index: the packet's 48-bit number, which also counts what went by the call line; nil takes the nearest.
+    package mutating func sendRTP(_ packet: inout Packet, index: UInt64? = nil, now: Instant) -> Transmit? {
+        guard let destinations = mediaDestinations, !isClosed, case .ok? = srtp?.protectRTP(&packet, index: index)
         else {
             packet.count = 0
             return nil
         }
-        if isOnLine { destinations.second = nil }
         return address(&packet, to: destinations, now: now)
     }
 

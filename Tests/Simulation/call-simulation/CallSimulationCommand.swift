@@ -26,9 +26,17 @@ import ICELite
         case .trace(let seed): try trace(ScenarioGenerator.scenario(seed: seed))
         case .shrink(let seed, let invariant): try shrink(ScenarioGenerator.scenario(seed: seed), breaking: invariant)
         case .text(let seed): print(ScenarioGenerator.scenario(seed: seed).text, terminator: "")
-        case .scenario(let path):
-            try replay(
-                try Scenario(parsing: String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)))
+        case .scenario(let path): try replay(read(path))
+        }
+    }
+
+    /// The scenario in the file; a message and exit status 65 where it is none.
+    private static func read(_ path: String) -> Scenario {
+        do {
+            return try Scenario(parsing: String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self))
+        } catch {
+            try? FileHandle.standardError.write(contentsOf: Data("error: \(path): \(error)\n".utf8))
+            exit(65)
         }
     }
 
