@@ -343,7 +343,7 @@ import TransportTestKit
         }
         // Dropped without stop.
         _ = try relay(udp: [udpTarget.address])
-        // Its thread ends by itself, and the peers' last descriptors close with their objects.
+        // Its thread ends by itself, which nothing tells of, and the peers' last descriptors close with their objects.
         // A library may open two once, whenever it likes; each relay that was forgotten would be five.
         let limit = before + 2
         for _ in 0..<1_000 where RelayPeer.relayThreads() > 0 || ProcessFigures.now().descriptors > limit {

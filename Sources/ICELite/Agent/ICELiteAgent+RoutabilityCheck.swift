@@ -26,6 +26,8 @@ extension ICELiteAgent {
 
     /// When the next check is due; `.never` without one. O(8), does not allocate.
     @inline(__always) var routabilityCheckDueAt: Instant {
+        // Asked with every packet: what is most often false first, and of a tuple only what is needed, for one that is handed on
+        // is copied.
         guard wasConfirmedByFlight, let selectedPath,
             let index = tuples.indices.first(where: { tuples[$0].path == selectedPath }), !tuples[index].isConfirmed,
             wantsRoutabilityCheck(tuples[index])

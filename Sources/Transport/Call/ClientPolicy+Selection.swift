@@ -17,7 +17,7 @@ extension ClientPolicy {
     }
 
     /// Whether a patience that is over at `now` is let go on for a moment. The budget never is.
-    private mutating func isExcused(now: Instant) -> Bool {
+    private mutating func excusesStandstill(now: Instant) -> Bool {
         guard let helloAt, now < helloAt + limits.mediaPathBudget.nanoseconds else { return false }
         if now >= excusedUntil, now - negotiationDeadline > Self.standstill { excusedUntil = now + Self.readFirst }
         return now < excusedUntil
@@ -33,7 +33,7 @@ extension ClientPolicy {
         switch state {
         case .negotiating:
             if evidence.firstMediaAt != nil, evidence.failure == nil { return select(.webrtc, nil, now: now) }
-            guard let helloAt, evidence.failure != nil || !isExcused(now: now) else { return }
+            guard let helloAt, evidence.failure != nil || !excusesStandstill(now: now) else { return }
             if let verdict = FallbackDetector.verdict(
                 evidence, helloAt: helloAt, lineHeardAt: lineHeardAt, limits: limits, now: now)
             {

@@ -61,12 +61,17 @@ import Transport
         #expect(verdict(evidence, at: 101) == nil)
     }
 
-    @Test("Nothing to pair with a complete peer: at once when our candidates are complete, too, else after 3 s")
-    func nothingToPair() {
+    private func nothingPaired() -> PathEvidence {
         var evidence = checking()
         evidence.pairs = 0
         evidence.checksSent = 0
         evidence.lastPairAt = nil
+        return evidence
+    }
+
+    @Test("Nothing to pair with a complete peer: at once when our candidates are complete, too, else after 3 s")
+    func nothingToPair() {
+        var evidence = nothingPaired()
         #expect(verdict(evidence, at: 2_999) == nil)
         #expect(FallbackDetector.deadline(evidence, helloAt: hello, limits: limits) == at(3_000))
         #expect(verdict(evidence, at: 3_000)?.reason == .noCandidates)
@@ -90,10 +95,7 @@ import Transport
 
     @Test("Without any local address the network may still come up: 3 s")
     func noAddress() {
-        var evidence = checking()
-        evidence.pairs = 0
-        evidence.checksSent = 0
-        evidence.lastPairAt = nil
+        var evidence = nothingPaired()
         evidence.localCandidates = 0
         evidence.localIsComplete = true
         #expect(verdict(evidence, at: 2_999) == nil)
