@@ -14,6 +14,11 @@ extension ICELiteAgent {
         guard generation.number >= current.number else { return }
         let tuple = tuples[index]
         var generation = generation
+        #if MUTANTS
+        if Mutant.current == .nominationOutlivesTheRestart {
+            generation.highestNomination = max(generation.highestNomination, current.highestNomination)
+        }
+        #endif
         if let nomination = message.nomination, nomination > 0 {
             if nomination == generation.highestNomination {
                 let selectedOrder = tuples.first { $0.path == selectedPath }?.order ?? 0

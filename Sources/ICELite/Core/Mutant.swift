@@ -32,6 +32,16 @@ package enum Mutant: String, CaseIterable, Sendable {
     case sessionKeptAfterRefusal
     /// Each suspicion begins the recovery's window anew.
     case windowRestarted
+    /// The server keeps in mind that the path was closed when it obeys the select of the WebSocket.
+    case pathClosedOutlivesTheChange
+    /// The peer's end of its bridge ends ours, too.
+    case bridgeOffEndsBoth
+    /// The highest NOMINATION of the credentials before counts for a restart's, too.
+    case nominationOutlivesTheRestart
+    /// The 3 s of a suspect line are counted from its last byte, not from the suspicion.
+    case suspectLineDiesAtOnce
+    /// Nothing wakes a line for the close frame that is not answered.
+    case closeNeverTimesOut
 
     /// The one that is on; set before the first call, by one thread.
     nonisolated(unsafe) package static var current: Mutant?

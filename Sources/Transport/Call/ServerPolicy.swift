@@ -123,6 +123,10 @@ package struct ServerPolicy: Sendable {
         }
         epoch = newEpoch
         let next = Selection(transport: transport, fallback: fallback, at: now)
+        #if MUTANTS
+        let closedAt = pathClosedAt
+        defer { if Mutant.current == .pathClosedOutlivesTheChange { pathClosedAt = closedAt } }
+        #endif
         if transport == .websocket { pathClosedAt = nil }
         if case .active(let current) = state {
             state = .active(next)

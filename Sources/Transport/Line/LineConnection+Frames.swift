@@ -50,6 +50,9 @@ extension LineConnection {
             sendClose(code, reason)
             phase = .closing
             closeDeadline = now + LineLimits.closeTimeout
+            #if MUTANTS
+            if Mutant.current == .closeNeverTimesOut { closeDeadline = .never }
+            #endif
         case .upgrading, .readingRefusal, .deciding:
             end(.closed(code: CloseCode.abnormal.rawValue, reason: "closed before it was open"))
         case .closing, .closed: break

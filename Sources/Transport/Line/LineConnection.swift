@@ -201,6 +201,9 @@ package struct LineConnection: ~Copyable {
     private var deathDeadline: Instant {
         let patient = silentSince + LineLimits.deathInterval
         guard watch == .suspect else { return patient }
+        #if MUTANTS
+        if Mutant.current == .suspectLineDiesAtOnce { return silentSince + LineLimits.suspectDeathInterval }
+        #endif
         return min(patient, max(silentSince, suspectSince) + LineLimits.suspectDeathInterval)
     }
 

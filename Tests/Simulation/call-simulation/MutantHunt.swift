@@ -24,6 +24,11 @@ enum MutantHunt {
         case .mediaMovesThePath: [.security]
         case .parkedUnbounded, .sessionKeptAfterRefusal: [.bounded]
         case .windowRestarted: [.decidedInTime]
+        case .pathClosedOutlivesTheChange: [.agreement, .reason]
+        case .bridgeOffEndsBoth: [.heard]
+        case .nominationOutlivesTheRestart: [.heard, .liveness]
+        case .suspectLineDiesAtOnce: [.reason, .heard]
+        case .closeNeverTimesOut: [.bounded]
         }
     }
 

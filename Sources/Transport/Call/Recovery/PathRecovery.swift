@@ -189,6 +189,9 @@ package struct PathRecovery: Sendable {
     mutating func applyPeerBridge(_ isOn: Bool, now: Instant) {
         guard isOn != isPeerBridgeOn, !isStopped else { return }
         isPeerBridgeOn = isOn
+        #if MUTANTS
+        if Mutant.current == .bridgeOffEndsBoth, !isOn { bridgeSince = nil }
+        #endif
         if isOn {
             if current == nil { begin(.peer, now: now) }
             if current?.isPeers == false {
