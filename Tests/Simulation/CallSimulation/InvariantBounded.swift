@@ -119,6 +119,8 @@ struct InvariantBounded {
         }
         if facts.clientWaits { findings.report(.bounded, at: facts.endedAt, "the client still waits for a deadline") }
         if facts.serverWaits { findings.report(.bounded, at: facts.endedAt, "the server still waits for a deadline") }
+        if facts.clientKeepsLine { findings.report(.bounded, at: facts.endedAt, "the client's line is not closed") }
+        if facts.serverKeepsLine { findings.report(.bounded, at: facts.endedAt, "the server's line is not closed") }
         if facts.packetsLeft != 0 {
             findings.report(.bounded, at: facts.endedAt, "\(facts.packetsLeft) packets were not given back")
         }

@@ -215,6 +215,9 @@ package struct CallFacts: Sendable {
     /// An end's machine still waits for a deadline.
     package var clientWaits = false
     package var serverWaits = false
+    /// The line of an end that has ended is not closed, so that its stream is never given back.
+    package var clientKeepsLine = false
+    package var serverKeepsLine = false
     /// Packets not given back.
     package var packetsLeft = 0
     /// The run was given up because the clock stood still.

@@ -113,6 +113,8 @@ package final class SimulatedCall {
         // A machine that sleeps past the call's end keeps its deadlines when it wakes.
         observer.facts.clientWaits = !client.isHeld && client.machineDeadline != .never
         observer.facts.serverWaits = !server.isHeld && server.hasHello && server.machineDeadline != .never
+        observer.facts.clientKeepsLine = client.outcome != nil && client.keepsLine
+        observer.facts.serverKeepsLine = server.outcome != nil && server.keepsLine
         observer.facts.packetsLeft = client.pool.taken + server.pool.taken
         observer.facts.timesStuck = network.counters.stuckHosts
         observer.facts.faultsNeverFired = schedule?.neverFired ?? 0

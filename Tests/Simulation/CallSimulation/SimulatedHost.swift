@@ -143,6 +143,8 @@ class SimulatedHost: VirtualHost {
     func sendDatagram(now: Instant) -> Bool { false }
     func lineOutput(atMost limit: Int) -> [UInt8] { [] }
     var isLineFinished: Bool { true }
+    /// The machine has a line that it neither closes nor gives up.
+    final var keepsLine: Bool { line != nil && !isHeld && !isLineFinished }
     /// The machine has given the line up.
     var hasLostLine: Bool { false }
     /// Takes the machine's events; false when there was none.

@@ -86,6 +86,7 @@ import Transport
     @Test func nothingIsLeft() {
         for change: (inout CallFacts) -> Void in [
             { $0.clientWaits = true }, { $0.serverWaits = true }, { $0.packetsLeft = 1 },
+            { $0.clientKeepsLine = true }, { $0.serverKeepsLine = true },
         ] {
             var call = HandMadeCall.calm()
             change(&call.call.facts)
