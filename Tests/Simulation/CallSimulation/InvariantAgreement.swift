@@ -13,6 +13,8 @@ struct InvariantAgreement {
         var lineBytesArrived = 0
         /// When this end ended while the line was good, which it has been since; nil where it was not.
         var lineGoodSinceEnd: Instant?
+        /// As it ended it had read all that its peer had said.
+        var hadHeardAll = false
         /// Its bye must have been there before its peer ended.
         var isKnown = false
     }
@@ -73,8 +75,21 @@ struct InvariantAgreement {
                 "\(end)'s outcome says that it \(needsActive ? "was" : "never was") active, and it \(needsActive ? "never was" : "was")"
             )
         }
-        if machine.outcome == nil { machine.outcome = (kind, now) }
+        let peer = end == .client ? server : client
+        if machine.outcome == nil {
+            machine.outcome = (kind, now)
+            machine.hadHeardAll = hasHeardAll(end, of: peer, now: now, picture: picture)
+        }
         if picture.line.bothSince != nil, picture.lineGoneAt == nil { machine.lineGoodSinceEnd = now }
+    }
+
+    /// Whether `end` has read all that `peer` has said: the line is good, and has been for long enough. Without it nobody can
+    /// tell a path that was closed for the WebSocket's sake from one that was closed at the call's end.
+    private func hasHeardAll(_ end: CallEnd, of peer: End, now: Instant, picture: JudgePicture) -> Bool {
+        guard picture.lineGoneAt == nil, let goodSince = picture.line.bothSince else { return false }
+        let told = goodSince + JudgeLimits.goodArrival
+        return picture.isOverdue(told, of: end, now: now)
+            && (peer.lineBytesSent == peer.lineBytesArrived || now > told + JudgeLimits.goodArrival)
     }
 
     /// Notes that the peer of `machine`, which has ended, must know of it by `now`: the line was good for long enough, and
@@ -126,6 +141,15 @@ struct InvariantAgreement {
         // Without a bye the path's close_notify stands for one; the endpoint that goes away has failed to its agent alone.
         case (.failed, .remote): fits = !facts.byeDeliveredToServer
         case (.remote, .failed): fits = !facts.byeDeliveredToClient || facts.drainedAt != nil
+        }
+        for (one, other, end) in [(client, second, CallEnd.client), (server, first, .server)] {
+            guard let outcome = one.outcome, outcome.kind == .remote, one.hadHeardAll, outcome.at < other.at else {
+                continue
+            }
+            findings.report(
+                .agreement, at: outcome.at,
+                "the \(end) says at \(JudgeText.seconds(outcome.at)) that the \(end.peer) has ended the call, which that "
+                    + "does at \(JudgeText.seconds(other.at))")
         }
         if !fits {
             findings.report(

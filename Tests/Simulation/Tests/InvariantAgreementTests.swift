@@ -107,6 +107,19 @@ import Transport
         #expect(call.violations.map(\.invariant) == (later == 100 ? [] : [.agreement]))
     }
 
+    @Test(arguments: [true, false]) func whoSaysThatThePeerHasEndedKnowsIt(_ isLineGood: Bool) {
+        var call = HandMadeCall()
+        call.becomeActive(on: .webrtc)
+        if !isLineGood {
+            call.see(.network(pathUp: true, pathDown: true, lineUp: false, lineDown: true), at: .milliseconds(1_900))
+        }
+        call.see(.state(.server, .ended, isRecovering: false), .outcome(.server, .ended(.remote)), at: .seconds(2))
+        call.see(
+            .state(.client, .ended, isRecovering: false), .outcome(.client, .ended(.failed(message: ""))),
+            at: .milliseconds(2_100))
+        #expect(call.violations.map(\.invariant) == (isLineGood ? [.agreement] : []))
+    }
+
     @Test func failedMeansNeverActive() {
         var call = HandMadeCall()
         call.becomeActive(on: .webrtc)
