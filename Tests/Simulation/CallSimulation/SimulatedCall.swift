@@ -114,7 +114,8 @@ package final class SimulatedCall {
         observer.facts.clientWaits = !client.isHeld && client.machineDeadline != .never
         observer.facts.serverWaits = !server.isHeld && server.hasHello && server.machineDeadline != .never
         observer.facts.clientKeepsLine = client.outcome != nil && client.keepsLine
-        observer.facts.serverKeepsLine = server.outcome != nil && server.keepsLine
+        // A server that hung up before anybody called has no line to close.
+        observer.facts.serverKeepsLine = server.hasHello && server.outcome != nil && server.keepsLine
         observer.facts.packetsLeft = client.pool.taken + server.pool.taken
         observer.facts.timesStuck = network.counters.stuckHosts
         observer.facts.faultsNeverFired = schedule?.neverFired ?? 0
