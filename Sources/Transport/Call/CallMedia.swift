@@ -24,6 +24,8 @@ package struct CallMedia: ~Copyable {
     private let playout: PCMRing
     private let samples: UnsafeMutableBufferPointer<Int16>
     private var nextPacketAt = Instant.never
+    /// When the packet that was not sent any more was due.
+    private var stoppedAt: Instant?
     private var nextPullAt = Instant.never
     /// Captured samples that were too few for a frame at the last tick.
     private var leftWaiting = 0
@@ -57,11 +59,23 @@ package struct CallMedia: ~Copyable {
 
     /// From now on a packet is due every 20 ms.
     package mutating func startSending(now: Instant) {
-        if nextPacketAt == .never { nextPacketAt = now }
+        guard nextPacketAt == .never else { return }
+        if let stoppedAt { skip(now - stoppedAt) }
+        stoppedAt = nil
+        nextPacketAt = now
     }
 
     /// No packet is due any more, until sending starts again.
-    package mutating func stopSending() { nextPacketAt = .never }
+    package mutating func stopSending() {
+        if nextPacketAt != .never { stoppedAt = nextPacketAt }
+        nextPacketAt = .never
+    }
+
+    /// Packets that were due in `time` were not sent: what comes now is that much later (RFC 3550 §5.1).
+    private mutating func skip(_ time: Nanoseconds) {
+        let packets = max(0, time) / Self.packetInterval
+        if packets > 0 { sender.skip(samples: Int(clamping: packets) &* Self.packetSamples) }
+    }
 
     /// From now on 10 ms are played every 10 ms.
     package mutating func startPlaying(now: Instant) {
@@ -85,8 +99,11 @@ package struct CallMedia: ~Copyable {
     ///   (`discard` false) or thrown away.
     package mutating func nextPacket(into packet: inout Packet, live: Bool, discard: Bool, now: Instant) -> Bool {
         guard now >= nextPacketAt else { return false }
-        nextPacketAt =
-            now - nextPacketAt > Self.catchUpLimit ? now + Self.packetInterval : nextPacketAt + Self.packetInterval
+        if now - nextPacketAt > Self.catchUpLimit {
+            skip(now - nextPacketAt)
+            nextPacketAt = now
+        }
+        nextPacketAt = nextPacketAt + Self.packetInterval
         if !live, discard { _ = capture.discardAll() }
         guard live else { return sender.next(pcm: nil, into: &packet, now: now) }
         let waiting = capture.availableToRead

@@ -73,6 +73,34 @@ import TransportRuntime
                 == packets(ofFrames: [frame(0), nil, rest, nil]))
     }
 
+    @Test("Time that passes without packets, stopped or not run, is in the next one's timestamp, which is marked")
+    func pauses() throws {
+        var randomness = Randomness.seeded(11)
+        var media = CallMedia(
+            sender: try AudioSender(ssrc: SSRC(1), payloadType: .defaultOpus, randomness: &randomness),
+            receiver: try AudioReceiver(payloadType: .defaultOpus), capture: PCMRing(minimumCapacity: 960),
+            playout: PCMRing(minimumCapacity: 480))
+        let pool = PacketPool(size: 1)
+        func header(at milliseconds: Int64) throws -> RTPHeader {
+            guard var packet = pool.take() else { throw EmptyPool() }
+            let now = Instant.zero + .milliseconds(milliseconds)
+            #expect(media.nextPacket(into: &packet, live: true, discard: false, now: now))
+            return try RTPHeader(parsing: packet.bytes)
+        }
+        media.startSending(now: .zero)
+        let first = try header(at: 0)
+        // 200 ms late are caught up; 2.4 s are not.
+        #expect(try header(at: 220).timestamp == first.timestamp &+ 960)
+        let slept = try header(at: 2_445)
+        #expect(slept.timestamp == first.timestamp &+ UInt32(960 * 122) && slept.marker)
+        #expect(slept.sequenceNumber == SequenceNumber(first.sequenceNumber.rawValue &+ 2))
+        media.stopSending()
+        media.stopSending()
+        media.startSending(now: .zero + .milliseconds(3_465))
+        let started = try header(at: 3_465)
+        #expect(started.timestamp == slept.timestamp &+ UInt32(960 * 51) && started.marker)
+    }
+
     @Test("Before the call is active silence goes out, and what the client captured meanwhile is thrown away")
     func silenceBeforeActive() throws {
         var randomness = Randomness.seeded(11)
