@@ -61,7 +61,7 @@ struct RandomPath {
         if chance(50) { tell(.reported(standstills: isDead && chance(2) ? 3 : 0)) }
         if chance(isDead ? 40 : 400) { tell(.peerBridge(isDead)) }
         if chance(3_000) { tell(.suspect(chance(2) ? .hint : .networkChange)) }
-        if chance(4_000) { tell(.stalled) }
+        if chance(4_000) { tell(.stalled(for: .seconds(2))) }
         if recovery.hasOutage, chance(500) { tell(.moved) }
         if recovery.hasOutage, chance(900) { tell(.restarted) }
     }

@@ -208,24 +208,96 @@ import Transport
     }
 
     @Test(
-        "Answered checks do not help a peer that goes on asking: 3 s later the path is broken again, and the window ends"
+        "Answered checks do not help a peer that goes on asking: 3 s later the path is broken, and the window ends in time"
     )
     func answeredInVain() {
         var recovery = calm()
         recovery.peerBridge(true, now: at(2_010))
-        var time: Int64 = 2_020
-        var isOver = false
-        while time < 13_000, !isOver {
+        var endedAt: Int64?
+        var brokenAt: Int64?
+        for time in stride(from: 2_020 as Int64, to: 20_000, by: 20) where endedAt == nil {
             hear(&recovery, from: time, to: time)
             let effects = effects(&recovery)
             if effects.contains(.probe) { recovery.answered(isSamePair: true, now: at(time)) }
-            isOver = effects.contains(.windowEnded)
-            time += 20
+            if effects.contains(.recoveringChanged(true)) { brokenAt = time }
+            if effects.contains(.windowEnded) { endedAt = time }
         }
-        #expect(!isOver, "the answers held it up to here")
-        recovery.peerBridge(false, now: at(13_010))
-        hear(&recovery, from: 13_020, to: 13_020)
-        #expect(!recovery.hasOutage)
+        #expect(brokenAt == 5_020 && endedAt == 12_020)
+    }
+
+    @Test("An answer just before the window is over holds it open until the peer is content")
+    func answeredAtTheEnd() {
+        var recovery = calm()
+        recovery.peerBridge(true, now: at(2_010))
+        hear(&recovery, from: 2_020, to: 11_900)
+        recovery.answered(isSamePair: true, now: at(11_910))
+        hear(&recovery, from: 11_920, to: 13_900)
+        recovery.peerBridge(false, now: at(13_910))
+        hear(&recovery, from: 13_920, to: 13_940)
+        #expect(!effects(&recovery).contains(.windowEnded) && !recovery.hasOutage)
+    }
+
+    @Test("After answers in vain, those of another pair, or of a restart, are believed")
+    func believedAgain() {
+        for isRestart in [false, true] {
+            var recovery = calm()
+            recovery.peerBridge(true, now: at(2_010))
+            hear(&recovery, from: 2_020, to: 2_040)
+            recovery.answered(isSamePair: true, now: at(2_050))
+            hear(&recovery, from: 2_060, to: 6_000)
+            #expect(recovery.isBroken)
+            recovery.answered(isSamePair: true, now: at(6_010))
+            #expect(recovery.isBroken, "the same pair's say no more")
+            if isRestart {
+                recovery.restarted(now: at(6_020))
+            } else {
+                recovery.answered(isSamePair: false, now: at(6_020))
+            }
+            #expect(!recovery.isBroken)
+        }
+    }
+
+    @Test(
+        "The server's window counts the time in which its path is broken, not that in which only the client complains")
+    func complaintUsesNothing() {
+        var recovery = calm(isController: false)
+        recovery.peerBridge(true, now: at(2_010))
+        hear(&recovery, from: 2_020, to: 11_000)
+        #expect(!recovery.isBroken && recovery.hasOutage)
+        _ = effects(&recovery)
+        // Silent from 11,000 on: broken since 11,350.
+        run(&recovery, to: 21_349)
+        #expect(recovery.isBroken && !recovery.isWindowOver)
+        run(&recovery, to: 21_350)
+        #expect(recovery.isWindowOver)
+    }
+
+    @Test("A path of which a packet trickles through now and then is broken all the while")
+    func trickle() {
+        var recovery = calm()
+        for time in [3_000, 3_700, 4_400] as [Int64] {
+            run(&recovery, to: time)
+            hear(&recovery, from: time, to: time)
+            #expect(!recovery.isBroken)
+        }
+        run(&recovery, to: 12_349)
+        #expect(!recovery.isWindowOver)
+        run(&recovery, to: 12_350)
+        #expect(recovery.isWindowOver)
+    }
+
+    @Test("A false alarm of another cause than silence says nothing of the threshold")
+    func hintLeavesTheThreshold() {
+        for cause in [OutageCause.hint, .stall, .peer, .consent] {
+            var recovery = calm()
+            recovery.suspect(cause, now: at(2_010))
+            hear(&recovery, from: 2_020, to: 4_600)
+            #expect(recovery.figures.falseAlarms == 1 && recovery.suspicionThreshold == .milliseconds(350))
+        }
+        var recovery = calm()
+        run(&recovery, to: 2_400)
+        hear(&recovery, from: 2_400, to: 5_000)
+        #expect(recovery.figures.falseAlarms == 1 && recovery.suspicionThreshold == .milliseconds(700))
     }
 
     @Test("Two outages less than 5 s apart are one, and what the first used of the window is used")
@@ -291,12 +363,48 @@ import Transport
     @Test("A process that did not run for 4 s: one event, whose window begins when it runs again")
     func stall() {
         var recovery = calm()
-        recovery.stalled(now: at(6_000))
+        recovery.stalled(for: .seconds(4), now: at(6_000))
         #expect(effects(&recovery) == [.began, .askBridge(true), .probe])
         #expect(recovery.figures.outages.last?.cause == .stall)
+        var silent = recovery
         hear(&recovery, from: 6_001, to: 6_600)
         #expect(recovery.figures.outages.last?.outcome == .falseAlarm)
         #expect(recovery.figures.outageCount == 1)
+        while silent.nextDeadline < at(16_000) { silent.handleTimeout(now: silent.nextDeadline) }
+        #expect(!effects(&silent).contains(.windowEnded) && silent.nextDeadline == at(16_000))
+        silent.handleTimeout(now: at(16_000))
+        #expect(effects(&silent).contains(.windowEnded))
+    }
+
+    @Test("A process that does not run in an outage uses nothing of the window: what waits is read before it is over")
+    func stallInOutage() {
+        var recovery = calm()
+        run(&recovery, to: 2_600)
+        #expect(recovery.hasOutage)
+        _ = effects(&recovery)
+        // 250 ms are used by now.
+        recovery.stalled(for: .seconds(12), now: at(14_600))
+        recovery.handleTimeout(now: at(14_600))
+        #expect(effects(&recovery).contains(.probe) && !recovery.isWindowOver)
+        var silent = recovery
+        hear(&recovery, from: 14_601, to: 15_200)
+        #expect(!recovery.hasOutage)
+        run(&silent, to: 24_349)
+        #expect(!silent.isWindowOver)
+        run(&silent, to: 24_350)
+        #expect(silent.isWindowOver)
+    }
+
+    @Test("What was well before the process stood still has to show itself again")
+    func stallWhileSteady() {
+        var recovery = calm()
+        run(&recovery, to: 5_000)
+        hear(&recovery, from: 5_000, to: 5_200)
+        recovery.stalled(for: .seconds(3), now: at(8_200))
+        recovery.handleTimeout(now: at(8_200))
+        #expect(recovery.hasOutage && !recovery.isBroken)
+        run(&recovery, to: 8_600)
+        #expect(recovery.isBroken, "nothing came since")
     }
 
     @Test(
@@ -337,7 +445,7 @@ import Transport
         recovery.suspect(.networkChange, now: at(2_020))
         recovery.peerBridge(true, now: at(2_030))
         recovery.reported(standstills: 9, now: at(2_040))
-        recovery.stalled(now: at(9_000))
+        recovery.stalled(for: .seconds(6), now: at(9_000))
         recovery.handleTimeout(now: at(60_000))
         #expect(effects(&recovery).isEmpty && recovery.figures == figures && recovery.nextDeadline == .never)
     }

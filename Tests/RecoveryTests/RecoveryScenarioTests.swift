@@ -1,5 +1,6 @@
 import ICELite
 import Testing
+import TransportRuntime
 import TransportTestKit
 
 @testable import Transport
@@ -211,6 +212,48 @@ import TransportTestKit
         #expect(after.client - before.client <= (2 * 50 + 100) * 48)
         #expect(after.server == before.server)
         #expect(run.client.call.outages.isEmpty && run.server.call.outages.isEmpty)
+    }
+
+    @Test("Consent that ends within an outage: a restart brings the path back inside the window")
+    func consentEndsInOutage() throws {
+        let run = try active(recovery: .endCall)
+        // The answers to the client's checks are lost: the server goes on hearing requests, the client has no consent soon.
+        run.server.losesContent = { $0.starts(with: [1, 1]) }
+        self.run(run, to: 29_500)
+        #expect(run.client.call.outages.isEmpty)
+        setPath(run, up: false, down: false)
+        self.run(run, to: 34_500)
+        #expect(run.client.call.evidence.isLost || run.client.call.isRecovering)
+        run.server.losesContent = { _ in false }
+        setPath(run, up: true, down: true)
+        self.run(run, to: 45_000)
+        #expect(run.client.outcome == nil)
+        #expect(run.client.call.outages.map(\.outcome) == [.recovered])
+        #expect(run.client.call.outages.map(\.mechanism) == [.restart])
+    }
+
+    @Test("Whatever wakes a process after 35 s, or before its timer is called: nothing goes where consent is over")
+    func nothingBehindConsent() throws {
+        for isServer in [false, true] {
+            let run = try active()
+            let later = Instant.zero + .seconds(38)
+            let message = Array(#"{"type":"x"}"#.utf8)
+            let pool = PacketPool(size: 1)
+            guard var packet = pool.take() else { return }
+            if isServer {
+                _ = run.server.call.send(message: message, now: later)
+                while run.server.call.pollTransmit(into: &packet, now: later) != nil {
+                    Issue.record("the server sends \(packet.copiedBytes.prefix(4))")
+                    packet.count = 0
+                }
+            } else {
+                _ = run.client.call.send(message: message, now: later)
+                while run.client.call.pollTransmit(into: &packet, now: later) != nil {
+                    Issue.record("the client sends \(packet.copiedBytes.prefix(4))")
+                    packet.count = 0
+                }
+            }
+        }
     }
 
     @Test("A hint costs a look at the path and two seconds of bridge, and changes nothing")

@@ -26,6 +26,12 @@ extension ICEFullAgent {
         pair.lastAnswerAt.map { $0 + timing.consentExpiry } ?? .never
     }
 
+    /// When consent for the pair in use is over; `.never` without one.
+    package mutating func readConsentEnd() -> Instant {
+        guard !isEnded, selectedPath != nil, let chosen = generations[0].chosen else { return .never }
+        return consentExpiry(of: generations[0].pairs[chosen])
+    }
+
     public mutating func handleTimeout(now: Instant) {
         guard !isEnded else { return }
         if now >= retiresAt { retired = nil }

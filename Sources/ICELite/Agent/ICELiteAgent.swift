@@ -168,6 +168,12 @@ public struct ICELiteAgent: Machine, Sendable {
     /// `nextDeadline`, read in place: of an agent that is part of something a property is read from a copy of it all.
     package mutating func readDeadline() -> Instant { nextDeadline }
 
+    /// When consent for the selected tuple is over; `.never` without one.
+    package mutating func readConsentEnd() -> Instant {
+        guard !isEnded, let selectedPath, let index = index(of: selectedPath) else { return .never }
+        return tuples[index].lastRequestAt + timing.consentExpiry
+    }
+
     public mutating func handleTimeout(now: Instant) {
         guard !isEnded else { return }
         let expiry = timing.consentExpiry

@@ -55,7 +55,7 @@ extension Carriages {
             line?.excuseSilence(now: now)
             // Consent may be over: nothing more is sent there, whatever the input is.
             path?.handleTimeout(now: now)
-            recovery?.stalled(now: now)
+            recovery?.stalled(for: now - lastInputAt, now: now)
         }
         lastInputAt = now
     }

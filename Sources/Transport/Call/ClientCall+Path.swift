@@ -35,6 +35,7 @@ extension ClientCall {
     /// The addresses of the open UDP sockets are these now, all of them, most preferred first. New ones are signalled;
     /// the call goes on over what is left, or over what is found, and does not end.
     package mutating func networkChanged(to addresses: [SocketAddress], now: Instant) {
+        carriages.noteInput(now: now)
         for candidate in carriages.path?.networkChanged(to: addresses, now: now) ?? [] { trickle(candidate) }
         settle(now: now)
     }
@@ -46,6 +47,7 @@ extension ClientCall {
     ///
     /// The first address of each family is asked. A server that cannot be had costs nothing but its candidate.
     package mutating func serverResolved(_ server: STUNServer, to addresses: [SocketAddress], now: Instant) {
+        carriages.noteInput(now: now)
         guard gathering.resolving.remove(server) != nil else { return }
         for family in [IPAddress.Family.v6, .v4] {
             guard let address = addresses.first(where: { $0.ip.family == family }) else { continue }

@@ -163,6 +163,7 @@ extension ClientCall {
 
     /// The peer's end of the byte stream is closed.
     package mutating func lineEnded(now: Instant) {
+        carriages.noteInput(now: now)
         if state == .connecting, !hasTriedAgain, carriages.isLineUnanswered {
             hasTriedAgain = true
             carriages.line = nil
@@ -184,6 +185,7 @@ extension ClientCall {
 
     /// A send on `path` was refused, by this machine or by ICMP.
     package mutating func sendFailed(path: NetworkPath, failure: ICESendFailure, now: Instant) {
+        carriages.noteInput(now: now)
         if failure.isLocal, carriages.readPath({ $0.selectedPath }) == path {
             carriages.recovery?.suspect(.sendRefused, now: now)
         }
@@ -196,6 +198,7 @@ extension ClientCall {
         guard timings.welcome != nil, state != .ended,
             carriages.queuedLineBytes + message.count <= limits.queuedLineBytes
         else { return false }
+        carriages.noteInput(now: now)
         let isTaken = carriages.line?.sendText(message) ?? false
         settle(now: now)
         return isTaken
@@ -203,12 +206,14 @@ extension ClientCall {
 
     /// The application hangs up.
     package mutating func hangUp(now: Instant) {
+        carriages.noteInput(now: now)
         policy.hangUp(now: now)
         settle(now: now)
     }
 
     /// The application ends the call as failed.
     package mutating func fail(_ message: String, now: Instant) {
+        carriages.noteInput(now: now)
         policy.fail(message, now: now)
         settle(now: now)
     }
@@ -289,10 +294,10 @@ extension ClientCall {
         timings.firstCheck = evidence.firstCheckAt
         timings.firstAnswer = evidence.firstAnswerAt
         if evidence != policy.evidence { policy.pathChanged(evidence, now: now) }
-        if evidence.isLost, carriages.recovery?.hasOutage == false {
-            // Without consent no pair may be checked any more: only a restart helps.
-            carriages.recovery?.suspect(.consent, now: now)
-            restartPlan.want(now: now)
+        if evidence.isLost, let recovery = carriages.recovery {
+            // Without consent no pair may be checked any more: only a restart helps, in an outage of before, too.
+            if !recovery.hasOutage { carriages.recovery?.suspect(.consent, now: now) }
+            if restartPlan.isIdle { restartPlan.want(now: now) }
         }
     }
 

@@ -3,24 +3,12 @@ import ICELite
 // The choice of the carriage: when it is made, repeated, given up and changed.
 
 extension ClientPolicy {
-    /// A patience that is noticed so long after its end ran out while the process did not run: stopped, asleep, held up.
-    static let standstill = Nanoseconds.seconds(1)
-    /// What came meanwhile waits in the sockets; it is read for this long before anything is judged.
-    static let readFirst = Nanoseconds.milliseconds(100)
-
     var negotiationDeadline: Instant {
-        guard let helloAt else { return startedAt + limits.connectingBudget.nanoseconds }
-        let budget = helloAt + limits.mediaPathBudget.nanoseconds
+        guard let helloAt else { return excuse.extending(startedAt + limits.connectingBudget.nanoseconds) }
+        let budget = excuse.extending(helloAt + limits.mediaPathBudget.nanoseconds)
         let deadline = FallbackDetector.deadline(evidence, helloAt: helloAt, limits: limits)
         // A patience that ran out while the line was silent is judged again when the line is heard, or at the budget.
-        return deadline > judgedAt ? min(budget, max(deadline, excusedUntil)) : budget
-    }
-
-    /// Whether a patience that is over at `now` is let go on for a moment. The budget never is.
-    private mutating func excusesStandstill(now: Instant) -> Bool {
-        guard let helloAt, now < helloAt + limits.mediaPathBudget.nanoseconds else { return false }
-        if now >= excusedUntil, now - negotiationDeadline > Self.standstill { excusedUntil = now + Self.readFirst }
-        return now < excusedUntil
+        return deadline > judgedAt ? min(budget, excuse.extending(deadline)) : budget
     }
 
     /// Chooses the carriage as soon as the evidence allows it.
@@ -33,7 +21,7 @@ extension ClientPolicy {
         switch state {
         case .negotiating:
             if evidence.firstMediaAt != nil, evidence.failure == nil { return select(.webrtc, nil, now: now) }
-            guard let helloAt, evidence.failure != nil || !excusesStandstill(now: now) else { return }
+            guard let helloAt, evidence.failure != nil || !excuse.covers(negotiationDeadline, now: now) else { return }
             if let verdict = FallbackDetector.verdict(
                 evidence, helloAt: helloAt, lineHeardAt: lineHeardAt, limits: limits, now: now)
             {
@@ -118,15 +106,17 @@ extension ClientPolicy {
     func activationDeadline(_ selection: Selection) -> Instant {
         let connecting = startedAt + limits.connectingBudget.nanoseconds
         switch selection.transport {
-        case .websocket: return min(connecting, selection.at + limits.webSocketActiveBudget.nanoseconds)
+        case .websocket:
+            return excuse.extending(min(connecting, selection.at + limits.webSocketActiveBudget.nanoseconds))
         case .webrtc:
             let budget = (helloAt ?? startedAt) + limits.mediaPathBudget.nanoseconds
-            return min(connecting, min(budget, selection.at + limits.uplinkPatience.nanoseconds))
+            return excuse.extending(min(connecting, budget, selection.at + limits.uplinkPatience.nanoseconds))
         }
     }
 
     mutating func selectedTimeout(_ selection: Selection, now: Instant) {
-        if now >= activationDeadline(selection) {
+        let deadline = activationDeadline(selection)
+        if now >= deadline, !excuse.covers(deadline, now: now) {
             if selection.transport == .webrtc {
                 fallBack(.mediaTimeout, .uplink, "the server did not hear us on the media path", now)
             } else {

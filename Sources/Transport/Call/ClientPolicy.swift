@@ -245,7 +245,8 @@ package struct ClientPolicy: Sendable {
         switch state {
         case .idle, .ended: break
         case .opening:
-            if now - startedAt >= limits.lineBudget.nanoseconds {
+            let deadline = excuse.extending(startedAt + limits.lineBudget.nanoseconds)
+            if now >= deadline, !excuse.covers(deadline, now: now) {
                 let message = CallMessage.notOpened(within: limits.lineBudget.components.seconds)
                 end(.failed(message: message), bye: .failure(message))
             }
@@ -262,7 +263,7 @@ package struct ClientPolicy: Sendable {
     @inline(__always) package var nextDeadline: Instant {
         switch state {
         case .idle, .ended: .never
-        case .opening: startedAt + limits.lineBudget.nanoseconds
+        case .opening: excuse.extending(startedAt + limits.lineBudget.nanoseconds)
         case .negotiating: negotiationDeadline
         case .selected(let selection):
             min(
@@ -290,8 +291,8 @@ package struct ClientPolicy: Sendable {
 
     /// When `judge` last found no verdict.
     var judgedAt = Instant.zero
-    /// What came while the process stood still is read until then, and no patience ends.
-    var excusedUntil = Instant.zero
+    /// Lets a patience go on that ran out while the process stood still.
+    var excuse = StandstillExcuse()
 
     mutating func end(_ outcome: CallOutcome, bye: Bye?) {
         let last = selection

@@ -56,6 +56,8 @@ package struct ServerCall: ~Copyable {
 
     /// What our answer says; of the newest generation of credentials. Nil without a media path.
     var localMedia: LocalMedia?
+    /// The client was told that this loss of consent takes a restart.
+    var hasAskedForRestart = false
     /// Messages of the client's that were ignored.
     package var ignoredMessages = 0
 
@@ -107,6 +109,7 @@ extension ServerCall {
     }
 
     package mutating func lineEnded(now: Instant) {
+        carriages.noteInput(now: now)
         carriages.line?.peerClosed(now: now)
         settle(now: now)
     }
@@ -165,21 +168,25 @@ extension ServerCall {
         guard isWelcomed, state != .ended, carriages.queuedLineBytes + message.count <= limits.queuedLineBytes else {
             return false
         }
+        carriages.noteInput(now: now)
         return carriages.line?.sendText(message) ?? false
     }
 
     package mutating func hangUp(now: Instant) {
+        carriages.noteInput(now: now)
         policy.hangUp(now: now)
         settle(now: now)
     }
 
     /// The endpoint goes away: bye and 1001 to a client that was welcomed, 4503 to one that was not.
     package mutating func goAway(now: Instant) {
+        carriages.noteInput(now: now)
         policy.goAway(now: now)
         settle(now: now)
     }
 
     package mutating func fail(_ message: String, now: Instant) {
+        carriages.noteInput(now: now)
         policy.fail(message, now: now)
         settle(now: now)
     }
@@ -237,9 +244,14 @@ extension ServerCall {
             }
         }
         carriages.sendFlights(as: localMedia?.ufrag)
-        if carriages.evidence?.isLost == true, carriages.recovery?.hasOutage == false {
-            carriages.recovery?.suspect(.consent, now: now)
-            askForRestart()
+        if carriages.evidence?.isLost == true {
+            if carriages.recovery?.hasOutage == false { carriages.recovery?.suspect(.consent, now: now) }
+            if !hasAskedForRestart, carriages.recovery != nil {
+                hasAskedForRestart = true
+                askForRestart()
+            }
+        } else {
+            hasAskedForRestart = false
         }
     }
 

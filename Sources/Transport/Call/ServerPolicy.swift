@@ -209,7 +209,7 @@ package struct ServerPolicy: Sendable {
     }
 
     mutating func applyTimeout(now: Instant) {
-        guard now >= nextDeadline else { return }
+        guard now >= nextDeadline, isActive || !excuse.covers(nextDeadline, now: now) else { return }
         switch state {
         case .ended: break
         case .awaitingHello: applyReject(.helloTimeout)
@@ -229,12 +229,14 @@ package struct ServerPolicy: Sendable {
         switch state {
         case .ended: .never
         case .awaitingHello:
-            upgradedAt.map { $0 + limits.helloTimeout.nanoseconds } ?? openedAt + limits.upgradeTimeout.nanoseconds
-        case .welcomed(let at): at + limits.selectTimeout.nanoseconds
+            excuse.extending(
+                upgradedAt.map { $0 + limits.helloTimeout.nanoseconds } ?? openedAt + limits.upgradeTimeout.nanoseconds)
+        case .welcomed(let at): excuse.extending(at + limits.selectTimeout.nanoseconds)
         case .selected(let selection):
-            selection.transport == .websocket
-                ? selection.at + limits.webSocketActiveBudget.nanoseconds
-                : (welcomedAt ?? openedAt) + limits.connectingBudget.nanoseconds
+            excuse.extending(
+                selection.transport == .websocket
+                    ? selection.at + limits.webSocketActiveBudget.nanoseconds
+                    : (welcomedAt ?? openedAt) + limits.connectingBudget.nanoseconds)
         case .active:
             min(
                 lineLostAt.map { $0 + limits.lineLostLimit.nanoseconds } ?? .never,
@@ -245,6 +247,9 @@ package struct ServerPolicy: Sendable {
     package mutating func pollEffect() -> Effect? { effects.isEmpty ? nil : effects.removeFirst() }
 
     // MARK: - Private
+
+    /// Lets a patience go on that ran out while the process stood still.
+    var excuse = StandstillExcuse()
 
     private func failure(_ message: String) -> CallOutcome {
         isActive ? .ended(.failed(message: message)) : .failed(message: message)

@@ -213,8 +213,11 @@ extension MediaPath {
     }
 
     /// The next datagram that is not fresh media: a check, an answer, part of a handshake flight, the copy of a packet.
+    ///
+    /// Asked before media is sent: consent that is over by `now` ends here, whatever woke the owner (RFC 7675 §5.1).
     package mutating func pollTransmit(into out: inout OutputRawSpan, now: Instant) -> Transmit? {
         if !isClosed {
+            if now >= full?.readConsentEnd() ?? lite?.readConsentEnd() ?? .never { handleTimeout(now: now) }
             let transmit =
                 full?.pollTransmit(into: &out, now: now) ?? lite?.pollTransmit(into: &out, now: now)
                 ?? (gathering.isFinished ? nil : gathering.pollTransmit(into: &out, now: now))

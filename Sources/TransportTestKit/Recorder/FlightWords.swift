@@ -65,7 +65,7 @@ extension PathRecovery.Input: Described {
         case .suspect(let cause): "suspected: \(cause.rawValue)"
         case .peerBridge(let isOn): isOn ? "the peer wants the bridge" : "the peer wants no bridge any more"
         case .reported(let standstills): "a report, \(standstills) in a row show nothing arriving"
-        case .stalled: "this process did not run"
+        case .stalled(let pause): "this process did not run for \(Duration(nanoseconds: pause))"
         case .timeout: "time"
         case .moved: "another pair is in use"
         case .stop(let outcome): "stopped: \(outcome.rawValue)"

@@ -33,8 +33,17 @@ struct InvariantDecidedInTime {
             var machine = end == .client ? client : server
             step(&machine, of: end, to: state, isRecovering: isRecovering, at: now, findings: &findings)
             if end == .client { client = machine } else { server = machine }
+        case .fault(_, isBeginning: false):
+            forgive(&client, picture[.client], at: now)
+            forgive(&server, picture[.server], at: now)
         default: break
         }
+    }
+
+    /// While a machine is not run its window does not run either; it knows that to the 10 ms between two inputs.
+    private func forgive(_ machine: inout End, _ picture: JudgePicture.End, at now: Instant) {
+        guard picture.resumedAt == now, !picture.isSuspended, picture.heldFor > JudgeLimits.pauseSeen else { return }
+        machine.recoversSince = machine.recoversSince.map { $0 + picture.heldFor + JudgeLimits.betweenInputs }
     }
 
     private func step(

@@ -116,6 +116,7 @@ package struct Judge {
             decidedInTime.take(what, at: now, picture: picture, findings: &findings)
             reason.take(what, at: now, call: call, picture: picture, findings: &findings)
             calm.take(what, at: now, scenario: call.scenario, findings: &findings)
+        case .fault: decidedInTime.take(what, at: now, picture: picture, findings: &findings)
         default: break
         }
     }

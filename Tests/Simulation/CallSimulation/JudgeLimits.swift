@@ -15,6 +15,12 @@ enum JudgeLimits {
     static let serverActive = Nanoseconds.seconds(45)
     /// Recovering, from the suspicion on.
     static let recovering = Nanoseconds.seconds(10)
+    /// Inputs of an active call that is run come at least as often: a pause is known so well.
+    static let betweenInputs = Nanoseconds.milliseconds(10)
+    /// A longer pause than this is seen as one.
+    static let pauseSeen = Nanoseconds.seconds(1)
+    /// What came in a pause that was seen is read for this long before anything is judged.
+    static let readFirst = Nanoseconds.milliseconds(100)
     /// Two outages closer than this are one.
     static let sameOutage = Nanoseconds.seconds(5)
     /// A line without a byte is dead.

@@ -24,6 +24,10 @@ final class JudgePicture {
         /// No input reaches its machine.
         var suspensions = 0
         var resumedAt = Instant.zero
+        /// Since when it has not been run; nil while it is.
+        var heldSince: Instant?
+        /// How long it was not run when it was last.
+        var heldFor: Nanoseconds = 0
         /// Each input may wait this long.
         var stall: Nanoseconds = 0
         /// Its application talks without a pause since.
@@ -107,10 +111,12 @@ final class JudgePicture {
 
     subscript(end: CallEnd) -> End { end == .client ? client : server }
 
-    /// Whether `deadline` of `end` has passed: one that came while its machine was not run is due when it is run again.
+    /// Whether `deadline` of `end` has passed: one that came while its machine was not run is due when it is run again, or
+    /// when it has read what came meanwhile.
     func isOverdue(_ deadline: Instant, of end: CallEnd, now: Instant) -> Bool {
         let machine = end == .client ? client : server
-        return !machine.isSuspended && now > max(deadline, machine.resumedAt) + machine.stall
+        let reads = machine.heldFor > JudgeLimits.pauseSeen ? JudgeLimits.readFirst : 0
+        return !machine.isSuspended && now > max(deadline, machine.resumedAt + reads) + machine.stall
     }
 
     /// Since when `time` has been true of both ends: they are active and run.
@@ -241,6 +247,12 @@ final class JudgePicture {
                 change(end) { machine in
                     machine.suspensions = max(0, machine.suspensions + (isBeginning ? 1 : -1))
                     machine.resumedAt = now
+                    if let since = machine.heldSince, !machine.isSuspended {
+                        machine.heldFor = now - since
+                        machine.heldSince = nil
+                    } else {
+                        machine.heldSince = machine.heldSince ?? now
+                    }
                 }
             }
         default: break

@@ -277,7 +277,11 @@ package struct ScenarioGenerator {
         case .interface: fault.target = FaultTarget(interface: name(scenario))
         case .lineDirection: fault.direction = [.up, .down, .both][Int(faults.below(3))]
         case .end:
-            fault.end = [.client, .server, .both][Int(faults.below(verb == .hangUp || verb == .mute ? 3 : 2))]
+            // Both asleep lose consent together, with nobody awake to ask for a restart.
+            let ends: [FaultEnd] =
+                verb == .hangUp || verb == .mute
+                ? [.client, .server, .both] : [.client, .client, .server, .server, .both]
+            fault.end = ends[Int(faults.below(UInt32(ends.count)))]
         case .line, .nobody: break
         }
         switch verb.quantity {

@@ -44,6 +44,27 @@ import Transport
         return policy
     }
 
+    @Test("The patience with the uplink, too, waits until what came meanwhile is read, once")
+    func standstillAfterTheSelect() {
+        var policy = opened()
+        policy.welcomed(.answer, now: at(20))
+        policy.pathChanged(withMedia(at: at(50)), now: at(50))
+        #expect(policy.transport == .webrtc)
+        // The process is stopped; `selected.heard` waits in the socket.
+        policy.handleTimeout(now: at(5_000))
+        #expect(policy.nextDeadline == at(5_100))
+        var unheard = policy
+        policy.acknowledged(epoch: 1, heard: true, now: at(5_001))
+        #expect(policy.transport == .webrtc && policy.fallback == nil && policy.callState == .active)
+        unheard.handleTimeout(now: at(5_100))
+        #expect(unheard.transport == .websocket && unheard.fallback?.reason == .mediaTimeout)
+        // The line's patience with its first audio likewise; whatever is noticed in time ends in time.
+        unheard.handleTimeout(now: at(22_000))
+        #expect(unheard.callState == .connecting && unheard.nextDeadline == at(22_100))
+        unheard.handleTimeout(now: at(27_500))
+        #expect(unheard.callState == .ended)
+    }
+
     @Test("A patience that ran out while the process stood still waits until what came meanwhile is read")
     func standstill() {
         var evidence = PathEvidence()

@@ -30,10 +30,10 @@ extension ClientPolicy: RecordedMachine {
         guard let recorder, changesSomething(input) else { return apply(input, now: now) }
         recorder.prepare(self, now: now)
         let before = effects.count
-        let excusedBefore = excusedUntil
+        let excusedBefore = excuse
         apply(input, now: now)
         // Most often nothing is due.
-        if input == .timeout, effects.count == before, excusedUntil == excusedBefore { return }
+        if input == .timeout, effects.count == before, excuse == excusedBefore { return }
         if recordedLineHeardAt != lineHeardAt {
             recordedLineHeardAt = lineHeardAt
             recorder.note(.lineHeard(lineHeardAt), of: Self.self, effects: [], now: now)
@@ -82,7 +82,7 @@ extension ClientPolicy: RecordedMachine {
         writer.instant(startedAt)
         for instant in [helloAt, lineLostAt, pathClosedAt] { writer.optional(instant) { $0.instant($1) } }
         writer.instant(judgedAt)
-        writer.instant(excusedUntil)
+        writer.instant(excuse.until)
         evidence.record(into: &writer)
         writer.instant(lineHeardAt)
         writer.count(epoch)
@@ -103,7 +103,7 @@ extension ClientPolicy: RecordedMachine {
         lineLostAt = try reader.optionalInstant()
         pathClosedAt = try reader.optionalInstant()
         judgedAt = try reader.instant()
-        excusedUntil = try reader.instant()
+        excuse = StandstillExcuse(until: try reader.instant())
         evidence = try PathEvidence(recorded: &reader)
         lineHeardAt = try reader.instant()
         epoch = try reader.count()

@@ -48,7 +48,7 @@ extension PathRecovery: RecordedMachine {
         case suspect(OutageCause)
         case peerBridge(Bool)
         case reported(standstills: Int)
-        case stalled
+        case stalled(for: Nanoseconds)
         case timeout
         case moved
         case stop(OutageOutcome)
@@ -109,7 +109,7 @@ extension PathRecovery: RecordedMachine {
         case .suspect(let cause): applySuspect(cause, now: now)
         case .peerBridge(let isOn): applyPeerBridge(isOn, now: now)
         case .reported(let standstills): applyReported(standstills: standstills, now: now)
-        case .stalled: applyStalled(now: now)
+        case .stalled(let pause): applyStalled(for: pause, now: now)
         case .timeout: applyTimeout(now: now)
         case .moved: applyMoved()
         case .stop(let outcome): applyStop(outcome, now: now)
@@ -184,8 +184,8 @@ extension PathRecovery {
         take(.reported(standstills: standstills), now: now)
     }
 
-    /// This process did not run for a while, and has heard nothing for that reason.
-    package mutating func stalled(now: Instant) { take(.stalled, now: now) }
+    /// This process did not run for `pause`, and has heard nothing for that reason: of an outage's window that uses nothing.
+    package mutating func stalled(for pause: Nanoseconds, now: Instant) { take(.stalled(for: pause), now: now) }
 
     /// Does what is due.
     package mutating func handleTimeout(now: Instant) { take(.timeout, now: now) }

@@ -57,8 +57,10 @@ extension PathRecovery.Current: Recorded {
         writer.instant(brokenAt)
         writer.nanoseconds(used)
         writer.optional(steadySince) { $0.instant($1) }
-        writer.optional(answeredAt) { $0.instant($1) }
-        for flag in [isPeers, isOneWay, hasFreshSockets, isWindowOver, isRefused, isCertain] { writer.bool(flag) }
+        for instant in [repairedAt, answeredAt] { writer.optional(instant) { $0.instant($1) } }
+        for flag in [isPeers, isOneWay, hasFreshSockets, isWindowOver, isRefused, isAnsweredInVain, isCertain] {
+            writer.bool(flag)
+        }
         writer.count(probes)
         writer.instant(probeAt)
     }
@@ -67,21 +69,27 @@ extension PathRecovery.Current: Recorded {
         let brokenAt = try reader.instant()
         let used = try reader.nanoseconds()
         let steadySince = try reader.optionalInstant()
+        let repairedAt = try reader.optionalInstant()
         let answeredAt = try reader.optionalInstant()
         let isPeers = try reader.bool()
         let isOneWay = try reader.bool()
         let hasFreshSockets = try reader.bool()
         let isWindowOver = try reader.bool()
         let isRefused = try reader.bool()
+        let isAnsweredInVain = try reader.bool()
         self.init(
             brokenAt: brokenAt, used: used, steadySince: steadySince, answeredAt: answeredAt, isPeers: isPeers,
             isOneWay: isOneWay, isCertain: try reader.bool())
         self.hasFreshSockets = hasFreshSockets
         self.isWindowOver = isWindowOver
         self.isRefused = isRefused
+        self.isAnsweredInVain = isAnsweredInVain
+        self.repairedAt = repairedAt
         probes = try reader.count()
         probeAt = try reader.instant()
-        guard brokenAt != .never, steadySince != .never, answeredAt != .never, used >= 0 else { throw .malformed }
+        guard brokenAt != .never, steadySince != .never, repairedAt != .never, answeredAt != .never, used >= 0 else {
+            throw .malformed
+        }
     }
 }
 
@@ -181,7 +189,9 @@ extension PathRecovery.Input: Recorded {
         case .reported(let standstills):
             writer.byte(5)
             writer.count(standstills)
-        case .stalled: writer.byte(6)
+        case .stalled(let pause):
+            writer.byte(6)
+            writer.nanoseconds(pause)
         case .timeout: writer.byte(7)
         case .moved: writer.byte(8)
         case .stop(let outcome):
@@ -198,7 +208,7 @@ extension PathRecovery.Input: Recorded {
         case 3: self = .suspect(try reader.word())
         case 4: self = .peerBridge(try reader.bool())
         case 5: self = .reported(standstills: try reader.count())
-        case 6: self = .stalled
+        case 6: self = .stalled(for: try reader.nanoseconds())
         case 7: self = .timeout
         case 8: self = .moved
         case 9: self = .stop(try reader.word())

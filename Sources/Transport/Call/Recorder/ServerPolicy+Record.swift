@@ -26,9 +26,10 @@ extension ServerPolicy: RecordedMachine {
         guard let recorder, changesSomething(input) else { return apply(input, now: now) }
         recorder.prepare(self, now: now)
         let before = effects.count
+        let excusedBefore = excuse
         apply(input, now: now)
         // Most often nothing is due.
-        if input == .timeout, effects.count == before { return }
+        if input == .timeout, effects.count == before, excuse == excusedBefore { return }
         recorder.note(input, of: Self.self, effects: effects[before...], now: now)
     }
 
@@ -65,6 +66,7 @@ extension ServerPolicy: RecordedMachine {
         for instant in [lineLostAt, pathClosedAt, welcomedAt, upgradedAt, firstHeardAt] {
             writer.optional(instant) { $0.instant($1) }
         }
+        writer.instant(excuse.until)
         writer.count(epoch)
         writer.count(staleSelects)
         writer.optional(ending) { $1.record(into: &$0) }
@@ -79,6 +81,7 @@ extension ServerPolicy: RecordedMachine {
         welcomedAt = try reader.optionalInstant()
         upgradedAt = try reader.optionalInstant()
         firstHeardAt = try reader.optionalInstant()
+        excuse = StandstillExcuse(until: try reader.instant())
         epoch = try reader.count()
         staleSelects = try reader.count()
         ending = try reader.optional { reader throws(RecordError) in

@@ -88,12 +88,15 @@ extension PathRecovery {
         guard isController, isPeerBridgeOn, let answeredAt = current?.answeredAt, now - answeredAt >= Self.answerHolds
         else { return }
         current?.answeredAt = nil
+        current?.isAnsweredInVain = true
+        current?.repairedAt = nil
         probeAnew(now: now)
     }
 
     private mutating func repaired(now: Instant) {
         guard let current, let last = figures.outages.indices.last else { return }
-        if figures.outages[last].repair == nil {
+        if current.repairedAt == nil {
+            self.current?.repairedAt = now
             figures.outages[last].repair = Duration(nanoseconds: current.used + (now - current.brokenAt))
         }
         self.current?.isWindowOver = false
@@ -101,8 +104,8 @@ extension PathRecovery {
     }
 
     private mutating func broken(now: Instant) {
+        endRepair(now: now)
         guard let current else { return }
-        if let last = figures.outages.indices.last { figures.outages[last].repair = nil }
         if current.isCertain || now - current.brokenAt >= Self.announceAfter { setRecovering(true) }
         if isController, !current.hasFreshSockets, !current.isWindowOver, now >= freshSocketsAt(current) {
             self.current?.hasFreshSockets = true
@@ -112,6 +115,20 @@ extension PathRecovery {
             self.current?.isWindowOver = true
             effects.append(.windowEnded)
         }
+    }
+
+    /// What was repaired is broken again: the time between uses nothing of the window, if the path was well for as long as
+    /// ends an outage.
+    private mutating func endRepair(now: Instant) {
+        guard let last = figures.outages.indices.last else { return }
+        if let repairedAt = current?.repairedAt, liveness.lastHeardAt - repairedAt >= Self.steadyFor,
+            let repair = figures.outages[last].repair
+        {
+            current?.used = repair.nanoseconds
+            current?.brokenAt = now
+        }
+        current?.repairedAt = nil
+        figures.outages[last].repair = nil
     }
 
     private mutating func setRecovering(_ isOn: Bool) {
@@ -156,7 +173,8 @@ extension PathRecovery {
         figures.outages[last].outcome = outcome
         if outcome == .falseAlarm {
             figures.falseAlarms += 1
-            liveness.noteFalseAlarm(now: now)
+            // Only what the threshold has said for nothing speaks against it.
+            if figures.outages[last].cause == .silence { liveness.noteFalseAlarm(now: now) }
         }
         self.current = nil
         setRecovering(false)

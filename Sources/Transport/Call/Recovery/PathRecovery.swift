@@ -58,8 +58,12 @@ package struct PathRecovery: Sendable {
         var used: Nanoseconds
         /// Since when audio comes on the path without a pause; nil while it does not.
         var steadySince: Instant?
+        /// Since when it has been repaired; nil while it is not.
+        var repairedAt: Instant?
         /// When a check sent for this outage was answered.
         var answeredAt: Instant?
+        /// The selected pair answered, and the other end went on asking: its answers say no more.
+        var isAnsweredInVain = false
         /// The other end asked for the bridge because of it.
         var isPeers: Bool
         /// Reports show that nothing of ours arrives.
@@ -155,7 +159,8 @@ package struct PathRecovery: Sendable {
 
     mutating func applyAnswered(isSamePair: Bool, now: Instant) {
         guard !isStopped, current != nil else { return }
-        if current?.answeredAt == nil { current?.answeredAt = now }
+        if !isSamePair { current?.isAnsweredInVain = false }
+        if current?.answeredAt == nil, current?.isAnsweredInVain == false { current?.answeredAt = now }
         note(isSamePair ? .samePair : .otherPair)
         settle(now: now)
     }
@@ -163,6 +168,7 @@ package struct PathRecovery: Sendable {
     mutating func applyRestarted(now: Instant) {
         guard !isStopped, current != nil else { return }
         current?.answeredAt = now
+        current?.isAnsweredInVain = false
         note(.restart)
         settle(now: now)
     }
@@ -181,6 +187,7 @@ package struct PathRecovery: Sendable {
         if isCertain {
             current?.isCertain = true
             current?.answeredAt = nil
+            current?.isAnsweredInVain = false
         }
         if cause == .sendRefused { current?.isRefused = true }
         settle(now: now)
@@ -200,6 +207,8 @@ package struct PathRecovery: Sendable {
                 current?.answeredAt = nil
                 probeAnew(now: now)
             }
+        } else {
+            current?.isAnsweredInVain = false
         }
         settle(now: now)
     }
@@ -214,12 +223,21 @@ package struct PathRecovery: Sendable {
         settle(now: now)
     }
 
-    mutating func applyStalled(now: Instant) {
+    mutating func applyStalled(for pause: Nanoseconds, now: Instant) {
         guard !isStopped else { return }
         liveness.forgive(now: now)
         lastAudioAt = max(lastAudioAt, now)
-        guard current == nil else { return }
-        begin(.stall, now: now)
+        if let outage = current {
+            // What waits is read, and the path looked at, before anything counts as lost.
+            let pause = max(0, min(pause, now - outage.brokenAt))
+            current?.brokenAt = outage.brokenAt + pause
+            current?.answeredAt = outage.answeredAt.map { min(now, $0 + pause) }
+            if outage.steadySince != nil { current?.steadySince = now }
+            if outage.repairedAt != nil { current?.repairedAt = now }
+            if !outage.isWindowOver { probeAnew(now: now) }
+        } else {
+            begin(.stall, now: now)
+        }
         settle(now: now)
     }
 

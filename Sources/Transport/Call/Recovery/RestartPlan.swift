@@ -25,6 +25,9 @@ package struct RestartPlan: Sendable {
 
     package init() {}
 
+    /// None is wanted or outstanding, and another may be wanted.
+    package var isIdle: Bool { !isWanted && !isOutstanding && attempts < Self.attemptLimit }
+
     /// A restart is wanted.
     package mutating func want(now: Instant) {
         if let lastAt, !isOutstanding, now - lastAt >= Self.stableAfter {
