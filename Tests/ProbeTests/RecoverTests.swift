@@ -101,11 +101,11 @@ private typealias JSONValue = graine_transport_probe.JSONValue
     }
 
     @Test(
-        "Carried on over the line is 3, ended as failed 4",
+        "Continued on the line is 3, ended as failed 4",
         arguments: [(true, ExitCode.mediaBlocked), (false, .noPath)])
-    func ends(carriesOn: Bool, code: ExitCode) async throws {
-        let calls = Self.calls(carriesOn ? .carriedOn : .failed, .none) { call in
-            if carriesOn {
+    func ends(continues: Bool, code: ExitCode) async throws {
+        let calls = Self.calls(continues ? .continued : .failed, .none) { call in
+            if continues {
                 call.transport = .websocket
                 call.fallback = .init(
                     reason: "recovery_failed", stage: "recovery", elapsedMilliseconds: 12_400, detail: "silence")
@@ -118,7 +118,7 @@ private typealias JSONValue = graine_transport_probe.JSONValue
         #expect(result.code == code)
         let report = try json(result.output)
         #expect(SchemaValidator(schema: ReportSchema.json).problems(report) == [])
-        #expect(report["recovery"]?["outcome"] == (carriesOn ? "continued" : "failed"))
+        #expect(report["recovery"]?["outcome"] == (continues ? "continued" : "failed"))
         #expect(report["recovery"]?["repair_ms"] == .null)
         #expect(report["recovery"]?["unknown_because"]?["repair_ms"] == "the path did not come back")
         #expect(report["options"]?["for_s"] == .null)

@@ -64,7 +64,7 @@ extension ReasonCatalogue {
             "Very long round trips or heavy loss.", "Look at the stage and at the setup times of the report.",
             "12 s from hello: the published contract"),
         reason(
-            "recovery_failed", "The path was lost in the call, did not come back, and the line carries on.",
+            "recovery_failed", "The path was lost in the call, did not come back, and the call continues on the line.",
             "The network changed or UDP stopped working.", "Nothing for the call; see the network if it happens often.",
             "about 10 s: the published contract"),
         reason(

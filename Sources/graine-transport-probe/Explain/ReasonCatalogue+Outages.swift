@@ -85,7 +85,7 @@ extension ReasonCatalogue {
                     "Nothing; it costs two seconds of audio on both carriages."
                 )
             case .recovered: ("The path carries the call again.", "The network came back.", "Nothing.")
-            case .carriedOn:
+            case .continued:
                 (
                     "The path did not come back: the call goes on over the line.", "UDP does not work any more.",
                     "See recovery_failed."

@@ -53,7 +53,7 @@ extension CallResult {
         if ending?.by == .failed { return .failed }
         switch outage?.outcome {
         case .failed: return .failed
-        case .carriedOn: return .continued
+        case .continued: return .continued
         case .ongoing, .hungUp: return nil
         case .recovered, .falseAlarm, nil: break
         }
