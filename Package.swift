@@ -111,7 +111,9 @@ let package = Package(
             path: "Tests/Simulation/call-simulation", swiftSettings: strict),
         .testTarget(
             name: "SimulationTests",
-            dependencies: ["CallSimulation", "Transport", "TransportMedia", "ICELite", "TransportTestKit"],
+            dependencies: [
+                "CallSimulation", "call-simulation", "Transport", "TransportMedia", "ICELite", "TransportTestKit",
+            ],
             path: "Tests/Simulation/Tests", swiftSettings: strict),
 
         .testTarget(

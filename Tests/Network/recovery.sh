@@ -213,18 +213,18 @@ udp ""
 over
 judged udp-dead-4s 0 "${on_path[@]}" recovery.outcome=recovered "recovery.gap_ms<=$gap_limit" "recovery.bridges>=1"
 
-# UDP is dead for good: the line carries on, about ten seconds later.
+# UDP is dead for good: the call continues on the line, about ten seconds later.
 speak udp-dead 16
 udp drop
 clock
 caused=$now
 told udp-dead recovery_failed 13000
-between udp-dead "carried on" 9900 10600
+between udp-dead "continued" 9900 10600
 over
 judged udp-dead 3 call.state=ended call.transport=websocket call.transportFallbackReason=recovery_failed \
     call.outcome.reason=local recovery.outcome=continued "recovery.gap_ms<=$gap_limit"
 
-# UDP and the line are dead: nobody is left to carry on.
+# UDP and the line are dead: nothing is left to continue on.
 speak both-dead 20
 udp drop
 tcp drop

@@ -76,6 +76,11 @@ private typealias JSONValue = graine_transport_probe.JSONValue
         try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
     }
 
+    /// What the report's `recovery` says of a value that it does not have.
+    private func why(_ report: JSONValue, _ key: String) -> String {
+        if case .string(let text)? = report["recovery"]?["unknown_because"]?[key] { text } else { "" }
+    }
+
     private func checks(_ report: JSONValue) -> [JSONValue] {
         guard case .array(let checks)? = report["checks"] else { return [] }
         return checks
@@ -101,11 +106,11 @@ private typealias JSONValue = graine_transport_probe.JSONValue
     }
 
     @Test(
-        "Carried on over the line is 3, ended as failed 4",
+        "Continued on the line is 3, ended as failed 4",
         arguments: [(true, ExitCode.mediaBlocked), (false, .noPath)])
-    func ends(carriesOn: Bool, code: ExitCode) async throws {
-        let calls = Self.calls(carriesOn ? .carriedOn : .failed, .none) { call in
-            if carriesOn {
+    func ends(continues: Bool, code: ExitCode) async throws {
+        let calls = Self.calls(continues ? .continued : .failed, .none) { call in
+            if continues {
                 call.transport = .websocket
                 call.fallback = .init(
                     reason: "recovery_failed", stage: "recovery", elapsedMilliseconds: 12_400, detail: "silence")
@@ -118,9 +123,10 @@ private typealias JSONValue = graine_transport_probe.JSONValue
         #expect(result.code == code)
         let report = try json(result.output)
         #expect(SchemaValidator(schema: ReportSchema.json).problems(report) == [])
-        #expect(report["recovery"]?["outcome"] == (carriesOn ? "continued" : "failed"))
+        #expect(report["recovery"]?["outcome"] == (continues ? "continued" : "failed"))
         #expect(report["recovery"]?["repair_ms"] == .null)
-        #expect(report["recovery"]?["unknown_because"]?["repair_ms"] == "the path did not come back")
+        #expect(why(report, "repair_ms").hasPrefix("the path did not come back"))
+        #expect(why(report, "repair_ms").contains(continues ? "call.fallback" : "call.outcome"))
         #expect(report["options"]?["for_s"] == .null)
     }
 
@@ -131,12 +137,12 @@ private typealias JSONValue = graine_transport_probe.JSONValue
         let report = try json(short.output)
         #expect(SchemaValidator(schema: ReportSchema.json).problems(report) == [])
         #expect(report["recovery"]?["outcome"] == "recovered" && report["recovery"]?["gap_ms"] == .null)
-        #expect(report["recovery"]?["unknown_because"]?["gap_ms"] == "the library noticed no outage")
+        #expect(why(report, "gap_ms").contains("heard_gap_ms says what was heard"))
         let long = try json(try await run("recover --cause rebind --json -", Self.calls(nil, heardGap: 900)).output)
         #expect(checks(long).first { $0["id"] == "gap" }?["code"] == "gap_long")
     }
 
-    @Test("An outage that an earlier one goes on in is that one, if it relapsed")
+    @Test("An outage that an earlier one goes on in is that one, if it relapsed or still lasted")
     func relapsed() async throws {
         let calls = Self.calls(.recovered) { call in
             call.recovery?.causedAt = 4_000
@@ -147,6 +153,12 @@ private typealias JSONValue = graine_transport_probe.JSONValue
         let other = Self.calls(.recovered) { $0.recovery?.causedAt = 4_000 }
         let unnoticed = try json(try await run("recover --cause udp-dead --json -", other).output)
         #expect(unnoticed["recovery"]?["detect_ms"] == .null)
+        let within = Self.calls(.recovered) { call in
+            call.recovery?.causedAt = 4_000
+            call.recovery?.figures.outages[1].repair = .milliseconds(1_700)
+        }
+        let prolonged = try json(try await run("recover --cause udp-dead --json -", within).output)
+        #expect(prolonged["recovery"]?["repair_ms"] == .integer(1_700))
     }
 
     @Test("An outage that could not be caused is no good recovery")
@@ -154,6 +166,7 @@ private typealias JSONValue = graine_transport_probe.JSONValue
         let calls = Self.calls(nil, heardGap: nil) { call in
             call.recovery?.causedAt = nil
             call.recovery?.how = nil
+            call.ending = .init(by: .remote, afterMilliseconds: 1_200)
         }
         let result = try await run("recover --cause rebind --json - --fail-on warn", calls)
         #expect(result.code == .warned)
@@ -161,6 +174,16 @@ private typealias JSONValue = graine_transport_probe.JSONValue
         #expect(SchemaValidator(schema: ReportSchema.json).problems(report) == [])
         #expect(checks(report).first { $0["id"] == "outage" }?["code"] == "not_caused")
         #expect(report["recovery"]?["outcome"] == .null)
+        #expect(why(report, "how").contains("over 1200 ms after active") && why(report, "how").contains("--duration 3"))
+        #expect(why(report, "gap_ms") == why(report, "how") && why(report, "heard_gap_ms") == why(report, "how"))
+        let elsewhere = Self.calls(nil, heardGap: nil) { call in
+            call.recovery?.causedAt = nil
+            call.recovery?.how = nil
+            call.transport = .websocket
+            call.fallback = .init(reason: "udp_blocked", stage: "checks", elapsedMilliseconds: 3, detail: "")
+        }
+        let blocked = try json(try await run("recover --cause udp-dead --json -", elsewhere).output)
+        #expect(why(blocked, "how").contains("explain udp_blocked") && why(blocked, "how").contains("line-dead"))
     }
 
     @Test("A call that was hung up in the outage has no outcome; a line that is gone for good leaves the path")
@@ -168,9 +191,12 @@ private typealias JSONValue = graine_transport_probe.JSONValue
         let hungUp = try json(try await run("recover --cause udp-dead --json -", Self.calls(.hungUp)).output)
         #expect(hungUp["recovery"]?["outcome"] == .null)
         #expect(checks(hungUp).first { $0["id"] == "recovery" }?["status"] == "skip")
+        #expect(why(hungUp, "outcome").contains("longer --duration"))
         let line = try await run("recover --cause line-dead --cut reset --json -", Self.calls(nil, heardGap: 0))
         #expect(line.code == .good)
-        #expect(try json(line.output)["recovery"]?["outcome"] == "continued")
+        let dead = try json(line.output)
+        #expect(dead["recovery"]?["outcome"] == "continued")
+        #expect(why(dead, "gap_ms").hasPrefix("a dead line is no outage of the media path"))
     }
 
     @Test("Any call tells of its outages; one that had none says why the rest is unknown")
@@ -183,7 +209,7 @@ private typealias JSONValue = graine_transport_probe.JSONValue
         let report = try json(try await run("call --json -", calls).output)
         #expect(SchemaValidator(schema: ReportSchema.json).problems(report) == [])
         #expect(report["recovery"]?["cause"] == "silence" && report["recovery"]?["gap_ms"] == .integer(345))
-        #expect(report["recovery"]?["unknown_because"]?["how"] == "nothing was caused")
+        #expect(why(report, "how") == "this command causes no outage; recover does")
         let calm = try json(try await run("call --json -", ScriptedCalls()).output)
         #expect(calm["recovery"] == .null)
     }
@@ -226,6 +252,35 @@ private typealias JSONValue = graine_transport_probe.JSONValue
             + OutageOutcome.allCases.map(\.rawValue)
         #expect(ReasonCatalogue.outages.map(\.code) == words)
         #expect(try ReasonCatalogue.explain(nil).contains("outage causes (recovery.outages[].cause)"))
+        #expect(Set(ReasonCatalogue.outages.map(\.source)).count == words.count, "each has evidence of its own")
+    }
+
+    @Test("docs/reasons.md explains every key and every word that the report's recovery can hold") func documented()
+        throws
+    {
+        let page = try String(
+            contentsOf: URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/reasons.md"),
+            encoding: .utf8)
+        func words(_ schema: JSONValue) -> [String] {
+            switch schema {
+            case .object(let members):
+                members.flatMap { member in
+                    switch (member.key, member.value) {
+                    case ("properties", .object(let properties)):
+                        properties.map(\.key) + properties.flatMap { words($0.value) }
+                    case ("enum", .array(let values)):
+                        values.compactMap { if case .string(let word) = $0 { word } else { nil } }
+                    default: words(member.value)
+                    }
+                }
+            case .array(let values): values.flatMap(words)
+            default: []
+            }
+        }
+        let all = Set(words(ReportSchema.recovery))
+        #expect(
+            all.isSuperset(of: ["cause", "udp-dead", "namespace", "false_alarm", "suspicion_ms", "unknown_because"]))
+        for word in all.sorted() { #expect(page.contains("`\(word)`"), "\(word)") }
     }
 
     // MARK: What is asked

@@ -60,7 +60,7 @@ import TransportTestKit
         }
     }
 
-    @Test("The timeline of a call carried on over the line says what was seen, what was decided and why")
+    @Test("The timeline of a call continued on the line says what was seen, what was decided and why")
     func timeline() throws {
         let run = try VirtualCall(seed: 3, up: Self.alive, down: Self.alive, line: Self.alive)
         self.run(run, to: 5_000)
@@ -71,7 +71,7 @@ import TransportTestKit
         for words in [
             "select webrtc (1)", "active on webrtc", "packets since", "→ outage, ask for the bridge, check the pairs",
             "recovering", "open fresh ports", "the window is over", "recovery_failed at recovery",
-            "outage (silence): carried_on", "every decision is the one that was recorded",
+            "outage (silence): continued", "every decision is the one that was recorded",
         ] { #expect(timeline.contains(words), "\(words) in\n\(timeline)") }
         #expect(run.client.recorder.recording().count < 4_096)
         let server = FlightReplay.timeline(of: run.server.recorder.recording())

@@ -79,8 +79,8 @@ import TransportTestKit
         #expect(run.client.call.carriages.audioSnapshot.packetsLost <= 25)
     }
 
-    @Test("UDP dead for good: carried on over the line 10 s after the suspicion, with recovery_failed, one event")
-    func carriedOn() throws {
+    @Test("UDP dead for good: continued on the line 10 s after the suspicion, with recovery_failed, one event")
+    func continued() throws {
         let run = try active()
         setPath(run, up: false, down: false)
         self.run(run, to: 13_300)
@@ -90,8 +90,8 @@ import TransportTestKit
         #expect(run.client.call.fallback?.reason == .recoveryFailed)
         #expect(run.client.call.fallback?.stage == .recovery)
         #expect(run.server.call.transport == .websocket && run.server.call.fallback?.reason == .recoveryFailed)
-        #expect(run.client.call.outages.last?.outcome == .carriedOn)
-        #expect(run.server.call.outages.last?.outcome == .carriedOn)
+        #expect(run.client.call.outages.last?.outcome == .continued)
+        #expect(run.server.call.outages.last?.outcome == .continued)
         #expect((run.client.call.outages.last?.checksSent ?? 0) > 10)
         #expect((run.client.call.outages.last?.framesLost ?? 0) > 2)
         let before = concealed(run)

@@ -23,7 +23,7 @@ public enum CallAudio: String, Hashable, Sendable {
 
 /// What happens when an active media path is lost for good.
 public enum RecoveryPolicy: String, Hashable, Sendable {
-    /// The call carries on over the line, with `recovery_failed`.
+    /// The call continues on the line, with `recovery_failed`.
     case continueOnWebSocket
     /// The published contract: the call ends as failed; transport and reason never change after active.
     case endCall

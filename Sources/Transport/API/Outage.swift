@@ -38,7 +38,7 @@ public enum OutageOutcome: String, Hashable, Sendable, CaseIterable {
     /// The path carries the call again.
     case recovered
     /// The path did not come back in its window: the call goes on over the line.
-    case carriedOn = "carried_on"
+    case continued
     /// The path did not come back and the call ended as failed.
     case failed
     /// The call ended otherwise meanwhile.

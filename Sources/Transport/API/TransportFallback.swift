@@ -30,7 +30,7 @@ public enum TransportFallbackReason: Hashable, Sendable {
     case mediaTimeout
     /// The budget ended at a stage that no other reason names.
     case setupTimeout
-    /// In the middle of the call the path did not come back and the line carries on.
+    /// In the middle of the call the path did not come back and the call continues on the line.
     case recoveryFailed
     /// The server asked for the WebSocket.
     case serverRequested

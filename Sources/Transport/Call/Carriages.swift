@@ -64,7 +64,7 @@ struct Carriages: ~Copyable {
     mutating func select(_ kind: TransportKind, now: Instant) {
         if let inForce, inForce != kind { closed = (inForce, now) }
         inForce = kind
-        if kind == .websocket { stopRecovery(.carriedOn, now: now) }
+        if kind == .websocket { stopRecovery(.continued, now: now) }
     }
 
     /// The application's audio goes out and the peer's is played from now on.

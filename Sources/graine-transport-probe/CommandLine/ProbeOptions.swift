@@ -37,8 +37,8 @@ struct ProbeOptions: Equatable, Sendable {
 
     /// What becomes of a call whose media path is lost for good.
     enum Recovery: String, CaseIterable, Sendable {
-        /// It carries on over the line.
-        case carriesOn = "continue"
+        /// It continues on the line.
+        case continues = "continue"
         /// It ends as failed.
         case endCall = "end-call"
     }
@@ -94,7 +94,7 @@ struct ProbeOptions: Equatable, Sendable {
     /// Length of the outage, seconds; 0: for good; nil: as the cause has it.
     var outageSeconds: Double?
     var lineCut = OutagePlan.LineCut.silence
-    var recovery = Recovery.carriesOn
+    var recovery = Recovery.continues
     var impairment = ImpairmentSpec()
     /// The text `impairment` was read from, for the report.
     var impairmentText: String?

@@ -32,7 +32,7 @@ struct CallPlan: Sendable {
     var speaks = true
     /// What happens to the active call; nil: nothing is done to it.
     var outage: OutagePlan?
-    var recovery = ProbeOptions.Recovery.carriesOn
+    var recovery = ProbeOptions.Recovery.continues
 }
 
 /// Whoever places real calls. The live one runs the library's own call path; tests hand in another.

@@ -48,7 +48,9 @@ struct LiveCallPlacer: CallPlacing {
         if result.wasActive {
             result.ending = Self.ending(outcome, afterMilliseconds: followed.activeMilliseconds)
         }
-        let wasOnPath = result.transport == .webrtc || session.snapshot.fallback?.reason == .recoveryFailed
+        let wasOnPath =
+            result.transport == .webrtc || session.snapshot.fallback?.reason == .recoveryFailed
+            || session.snapshot.recovery.outageCount > 0
         if result.wasActive, plan.outage != nil || wasOnPath {
             result.recovery = CallResult.Recovery(asked: plan.outage, figures: session.snapshot.recovery)
             result.recovery?.causedAt = followed.outage?.at
@@ -56,7 +58,7 @@ struct LiveCallPlacer: CallPlacing {
         }
         if let speech = followed.speech, plan.outage != nil, result.wasActive {
             result.media.timerLateness = speech.lateness
-            result.recovery?.heardGap = HeardGap.longest(in: speech.heard, after: followed.outage?.at ?? 0)
+            result.recovery?.heardGap = followed.outage.flatMap { HeardGap.longest(in: speech.heard, after: $0.at) }
             result.recording = plan.keepsRecording ? speech.heard : nil
         } else if let speech = followed.speech, result.wasActive {
             let heard = speech.heard

@@ -80,15 +80,18 @@ extension ReasonCatalogue {
             "A call that hangs, or too short a timeout.", "Give it more time; see what it waited for.", "--timeout"),
         entry(
             .check, "call_lost", "The active call broke off.", "The network or the server went away.",
-            "See the detail; look at the server's log.", "10 s of silence on the media path, or a lost line"),
+            "See the detail; look at the server's log.", "10 s of a broken media path (TransportLimits), or a lost line"
+        ),
         entry(
             .check, "not_caused", "The outage was not caused.",
             "The call was over, or not on the media path, two seconds after active.",
-            "Give it --duration 3 or more; see why it is on the WebSocket.", "recover --cause"),
+            "See recovery.unknown_because.how; give it --duration 3 or more, or see why it is on the WebSocket.",
+            "recover --cause"),
         entry(
             .check, "gap_long", "The outage was heard for longer than a recovery is meant to take.",
             "The line could not carry the audio meanwhile, or the outage was noticed late.",
-            "Look at detect_ms and at the line.", "700 ms"),
+            "Look at detect_ms and at the line.",
+            "gap_ms, or heard_gap_ms where the library noticed nothing: above 700 ms"),
         entry(
             .check, "too_short", "The call was too short to tell how it sounds.",
             "No marker was due: the first comes a second after active.", "Let it last 3 s or more (--duration).",

@@ -64,9 +64,9 @@ extension ReasonCatalogue {
             "Very long round trips or heavy loss.", "Look at the stage and at the setup times of the report.",
             "12 s from hello: the published contract"),
         reason(
-            "recovery_failed", "The path was lost in the call, did not come back, and the line carries on.",
+            "recovery_failed", "The path was lost in the call, did not come back, and the call continues on the line.",
             "The network changed or UDP stopped working.", "Nothing for the call; see the network if it happens often.",
-            "about 10 s: the published contract"),
+            "10 s from the suspicion, the line heard within 2 s (TransportLimits); the published contract"),
         reason(
             "server_requested", "The server asked for the WebSocket.", "Its own reasons: load, maintenance.",
             "See the word in the detail.", "call line, version 1: transport.fallback"),

@@ -59,46 +59,76 @@ extension ReasonCatalogue {
     }
 
     private static func mechanism(_ mechanism: RepairMechanism) -> Entry {
-        let (meaning, cause) =
+        let text: (meaning: String, cause: String, advice: String, source: String) =
             switch mechanism {
-            case .none: ("Audio came again before a check was answered, or never.", "The network came back by itself.")
+            case .none:
+                (
+                    "Audio came again before a check was answered, or never.", "The network came back by itself.",
+                    "Nothing; with outcome continued or failed, see checks_sent: above 0, nothing came back over UDP.",
+                    "no answer to any check of this outage"
+                )
             case .samePair:
                 (
                     "A check on the pair that was in use was answered.",
-                    "A new mapping of a NAT, or a network that came back."
+                    "A new mapping of a NAT, or a network that came back.", "Nothing.",
+                    "a valid answer on the selected pair, RFC 8445 §7.2.5"
                 )
-            case .otherPair: ("Another pair was selected.", "Another interface, family or port works.")
-            case .restart: ("An ICE restart found a pair.", "New credentials and addresses were needed.")
+            case .otherPair:
+                (
+                    "Another pair was selected.", "Another interface, family or port works.", "Nothing.",
+                    "a valid answer on another pair, which is nominated, RFC 8445 §8"
+                )
+            case .restart:
+                (
+                    "An ICE restart found a pair.", "New credentials and addresses were needed.", "Nothing.",
+                    "the pair of new credentials, RFC 8445 §9"
+                )
             }
         return Entry(
-            code: mechanism.rawValue, kind: .repair, meaning: meaning, cause: cause, advice: "Nothing.",
-            source: "RFC 8445, RFC 7675")
+            code: mechanism.rawValue, kind: .repair, meaning: text.meaning, cause: text.cause, advice: text.advice,
+            source: text.source)
     }
 
     private static func outcome(_ outcome: OutageOutcome) -> Entry {
-        let (meaning, cause, advice) =
+        let text: (meaning: String, cause: String, advice: String, source: String) =
             switch outcome {
-            case .ongoing: ("The outage lasts.", "The report was made in it.", "Look again later.")
+            case .ongoing:
+                (
+                    "The outage lasts.", "The report was made in it.", "Look again later.",
+                    "the path is suspected and has not carried audio for 500 ms since (PathRecovery)"
+                )
             case .falseAlarm:
                 (
                     "The path had only been quiet for a moment.", "Jitter, or a short stall.",
-                    "Nothing; it costs two seconds of audio on both carriages."
+                    "Nothing; it costs two seconds of audio on both carriages.",
+                    "audio on the pair of before within 1 s of the suspicion (PathRecovery)"
                 )
-            case .recovered: ("The path carries the call again.", "The network came back.", "Nothing.")
-            case .carriedOn:
+            case .recovered:
                 (
-                    "The path did not come back: the call goes on over the line.", "UDP does not work any more.",
-                    "See recovery_failed."
+                    "The path carries the call again.", "The network came back.", "Nothing.",
+                    "audio on the path for 500 ms, and the other end asks for no bridge (PathRecovery)"
+                )
+            case .continued:
+                (
+                    "The path did not come back: the call goes on over the line.",
+                    "UDP does not work any more, or the server asked for the WebSocket meanwhile.",
+                    "See recovery_failed or server_requested, whichever the call's fallback names.",
+                    "10 s from the suspicion, the line heard within 2 s (TransportLimits); or transport.fallback"
                 )
             case .failed:
                 (
                     "The path did not come back and the call ended.", "The line was dead, too, or --recovery end-call.",
-                    "Look at the network; see the detail."
+                    "Look at the network; see the detail.",
+                    "10 s from the suspicion and no line heard within 2 s, or none allowed (TransportLimits)"
                 )
-            case .hungUp: ("The call was ended while the outage lasted.", "Somebody hung up.", "Nothing.")
+            case .hungUp:
+                (
+                    "The call was ended while the outage lasted.", "Somebody hung up.", "Nothing.",
+                    "a hang-up here or the other end's bye before the window was over"
+                )
             }
         return Entry(
-            code: outcome.rawValue, kind: .outageOutcome, meaning: meaning, cause: cause, advice: advice,
-            source: "10 s from the suspicion (TransportLimits)")
+            code: outcome.rawValue, kind: .outageOutcome, meaning: text.meaning, cause: text.cause, advice: text.advice,
+            source: text.source)
     }
 }

@@ -7,8 +7,7 @@ extension HumanReport {
             row("outage") { call in
                 guard let recovery = call.recovery else { return nil }
                 guard let asked = recovery.asked else { return recovery.outage?.cause.rawValue }
-                let length =
-                    asked.seconds.map { " for \(number($0, 1)) s" } ?? (asked.cause == .rebind ? "" : " for good")
+                let length = recovery.how == .namespace ? " for good" : length(of: asked)
                 return asked.cause.rawValue + length
                     + (recovery.how.map { ", by the \($0.rawValue)" } ?? ", not caused")
             },
@@ -24,6 +23,14 @@ extension HumanReport {
                     + number(figures.bridged.milliseconds / 1_000, 1) + " s"
             },
         ]
+    }
+
+    /// A new port takes no time, and the relay's interface is another one at once.
+    private func length(of outage: OutagePlan) -> String {
+        switch outage.cause {
+        case .rebind, .interface: ""
+        case .udpDead, .lineDead: outage.seconds.map { " for \(number($0, 1)) s" } ?? " for good"
+        }
     }
 
     private func gap(of call: CallResult) -> String? {

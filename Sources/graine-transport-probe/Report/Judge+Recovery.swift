@@ -20,7 +20,7 @@ extension Judge {
             check.detail = how.rawValue
         } else if call.wasStopped {
             check.status = .skip
-            check.detail = "stopped before"
+            check.detail = "stopped before it was due, \(Int(OutagePlan.delay)) s after active"
         } else {
             check.status = .warn
             check.code = "not_caused"
@@ -44,7 +44,9 @@ extension Judge {
             check.advice = ReasonCatalogue.entry("call_lost")?.advice
         case nil:
             check.status = .skip
-            check.detail = call.recovery?.how == nil ? "nothing was caused" : "the call was over before the outage"
+            check.detail =
+                call.recovery?.how == nil
+                ? "nothing was caused" : "the call was over before the outage was; give it a longer --duration"
         }
         return check
     }
@@ -61,7 +63,11 @@ extension Judge {
         guard let longest = gap ?? call.recovery?.heardGap, call.recovery?.how != nil, call.recoveryOutcome != .failed
         else {
             check.status = .skip
-            check.detail = "not measured"
+            check.detail =
+                call.recovery?.how == nil
+                ? "nothing was caused"
+                : call.recoveryOutcome == .failed
+                    ? "the call ended in the outage" : "nothing was recorded after the outage began"
             return check
         }
         guard longest > Self.longestGap else { return check }

@@ -49,18 +49,22 @@ extension Scenario {
 
     /// Reads what `text` writes. Empty lines and those that begin with `#` are passed over.
     ///
-    /// - Throws: `ScenarioError`, with the number of the line.
+    /// - Throws: `ScenarioError`, with the number of the line: also where a line names a network, a trace or a fault that
+    ///   the scenario does not have, or a time before there is one.
     package init(parsing text: String) throws(ScenarioError) {
         self.init()
         networks = []
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         guard lines.count <= Self.lineLimit else { throw .tooLong }
+        var numbers = LineNumbers()
         for (index, line) in lines.enumerated() {
             let words = line.split(separator: " ")
             guard let first = words.first, !first.hasPrefix("#") else { continue }
             guard read(first, Array(words.dropFirst())) else { throw .badLine(index + 1, String(line)) }
+            numbers.note(index + 1, self)
         }
         if networks.isEmpty { networks = [NetworkPart(name: "wlan0")] }
+        try check(numbers)
     }
 
     private mutating func read(_ first: Substring, _ words: [Substring]) -> Bool {

@@ -15,12 +15,12 @@ enum ScenarioText {
         return sign + decimal(magnitude, per: unit.nanoseconds) + unit.name
     }
 
-    /// The length that `text` writes; nil when it is none.
+    /// The length that `text` writes; nil when it is none, and when it is negative: the sign of an offset is not of it.
     static func length(_ text: some StringProtocol) -> Nanoseconds? {
         guard let unit = units.filter({ text.hasSuffix($0.name) }).max(by: { $0.name.count < $1.name.count }) else {
             return nil
         }
-        return number(text.dropLast(unit.name.count), per: unit.nanoseconds)
+        return number(text.dropLast(unit.name.count), per: unit.nanoseconds).flatMap { $0 < 0 ? nil : $0 }
     }
 
     /// Thousandths of a percent as `2.5%`.

@@ -25,7 +25,7 @@ package enum Sometimes: UInt8, Hashable, Sendable, CaseIterable {
     case secondOutageWithinFiveSeconds
     case recoveredInItsLast100Milliseconds
     case recovered
-    case carriedOnOverTheLine
+    case continuedOnTheLine
     case endedByAnOutage
     case outageByDrop
     case outageByReject

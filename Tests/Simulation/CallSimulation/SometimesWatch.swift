@@ -82,7 +82,7 @@ struct SometimesWatch {
         default: break
         }
         if fallback.reason == .mediaTimeout, fallback.stage == .uplink { seen.insert(.uplinkGivenUpAfterSelect) }
-        if fallback.reason == .recoveryFailed { seen.insert(.carriedOnOverTheLine) }
+        if fallback.reason == .recoveryFailed { seen.insert(.continuedOnTheLine) }
         if fallback.reason != .recoveryFailed, fallback.elapsed.nanoseconds == JudgeLimits.choice {
             seen.insert(.choiceAtTheBudgetsEnd)
         }

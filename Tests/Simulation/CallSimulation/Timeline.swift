@@ -23,15 +23,23 @@ package struct Timeline {
 
     private init(_ scenario: Scenario) { self.scenario = scenario }
 
-    /// The lines of `call`, with the rules it broke at the bottom.
+    /// The lines of `call`, with the faults that never began and the rules it broke at the bottom.
     package static func lines(of call: ObservedCall, breaking violations: [Violation] = []) -> [String] {
         var timeline = Timeline(call.scenario)
         timeline.lines.append(
             row("", "CLIENT", "", "SERVER"))
         for (at, what) in call.observations { timeline.take(what, at: at) }
         timeline.unfold(at: call.facts.endedAt)
+        timeline.lines += missed(in: call)
         for violation in violations { timeline.lines.append("▲ \(violation)") }
         return timeline.lines
+    }
+
+    private static func missed(in call: ObservedCall) -> [String] {
+        let missed = call.missedFaults
+        guard !missed.isEmpty else { return [] }
+        return ["△ \(missed.count) of \(call.scenario.faults.count) faults never began"]
+            + missed.map { "△ fault \($0.place), \($0.cause.rawValue): \(call.scenario.faults[$0.place].text)" }
     }
 
     private mutating func take(_ what: Observation, at now: Instant) {

@@ -51,10 +51,48 @@ import Transport
             "nonsense", "seed x duration 1s", "seed 1 duration 1", "client preference=maybe", "server refuse=200",
             "net wlan0.udp loss=120%:1", "at nowhere drop all both for 1s", "at start drop all sideways for 1s",
             "at start drop all both for 1.0000000001s", "at start rate all up for 1s", "at start drop all both 3",
-            "heal 1s everything", "at end(x) rebind all", "net a.b.c v6=yes",
+            "heal 1s everything", "at end(x) rebind all", "net a.b.c v6=yes", "seed 1 duration -1s", "heal -1s path",
+            "net wlan0.udp up=-3ms", "client stall=-1ms", "at active+-1s rebind all", "at active drop all both for -1s",
+            "at active delay all both for 1s -3ms",
         ])
     func badLine(line: String) {
         #expect(throws: ScenarioError.badLine(2, line)) { try Scenario(parsing: "# first\n" + line) }
+    }
+
+    @Test("The message has the line's number and form") func badLineMessage() {
+        #expect {
+            try Scenario(parsing: "seed 1 duration 5s\n\nheal soon path")
+        } throws: {
+            "\($0)" == "line 3: \"heal soon path\" is not: heal LENGTH path|line"
+        }
+    }
+
+    @Test(
+        "A line that names what there is not is refused with its number and with what would be right",
+        arguments: [
+            ("at active rebind wlan1", "there is no network \"wlan1\"; there are wlan0, lte0, all"),
+            ("at active drop eth0.udp both for 1s", "there is no network \"eth0\""),
+            ("at end(3) rebind all", "there is no fault 3; places count from 0, the last is 2"),
+            ("at begin(2) rebind all", "fault 2 waits for itself"),
+            ("at active-1s rebind all", "a negative offset needs an anchor deadline"),
+            ("at end(0)-1RTT rebind all", "a negative offset needs an anchor deadline"),
+            ("at deadline(selectResend)-3s rebind all", "goes back -2s at most"),
+            ("net wlan0.udp jitter=trace:moon", "there is no trace \"moon\"; there are"),
+        ])
+    func impossible(line: String, sentence: String) {
+        let text = "net wlan0\nat active rebind wlan0\nat begin(0)+1s mute client\n\(line)\nnet lte0\n"
+        #expect {
+            try Scenario(parsing: text)
+        } throws: { error in
+            guard case .impossible(4, let why)? = error as? ScenarioError else { return false }
+            return why.contains(sentence) && "\(error)" == "line 4: \(why)"
+        }
+    }
+
+    @Test("Faults that wait for each other are refused; one that waits for a later one is not") func order() throws {
+        #expect(throws: ScenarioError.self) { try Scenario(parsing: "at begin(1) rebind all\nat end(0) rebind all") }
+        let later = try Scenario(parsing: "at end(1) rebind all\nat active drop all both for 1s")
+        #expect(later.faults[0].anchor == .end(1))
     }
 
     @Test("A text of too many lines is not read") func tooLong() {

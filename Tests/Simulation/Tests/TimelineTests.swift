@@ -36,6 +36,29 @@ import Transport
         #expect(lines.count < 25)
     }
 
+    @Test func faultsThatNeverBeganAreCountedAndSayWhy() throws {
+        let text = """
+            seed 7 duration 4s
+            at active+1s rebind all
+            at active+30s rebind all
+            at restart_sent rebind all
+            at end(2) rebind all
+            """
+        var call = try Simulation().run(Scenario(parsing: text))
+        #expect(call.missedFaults.map(\.place) == [1, 2, 3])
+        #expect(
+            Timeline.lines(of: call, breaking: [Violation(.heard, at: .zero, "nothing to hear")]).suffix(5).dropLast()
+                == [
+                    "△ 3 of 4 faults never began", "△ fault 1, the call was over: at active+30s rebind all",
+                    "△ fault 2, its anchor never came: at restart_sent rebind all",
+                    "△ fault 3, its anchor never came: at end(2) rebind all",
+                ])
+        call.scenario.healing = Scenario.Healing(at: .seconds(20), carriage: .path)
+        #expect(call.missedFaults.first?.cause == .healed)
+        call.scenario.faults = [call.scenario.faults[0]]
+        #expect(!Timeline.lines(of: call).contains { $0.contains("△") })
+    }
+
     @Test func theTraceIsOneJSONObjectALine() throws {
         var all = call.observations
         let nasty = TransportFallback(reason: .unknown("\"\\\n"), stage: .checks, elapsed: .zero, detail: "a\u{1}b")

@@ -1,24 +1,33 @@
 import CallSimulation
 
 /// What the command was asked to do.
-enum Arguments {
+enum Arguments: Equatable {
+    /// Where a scenario comes from.
+    enum Source: Equatable {
+        case seed(UInt64)
+        case file(String)
+
+        /// A number is a seed, everything else a path.
+        init(_ word: String) { self = UInt64(word).map(Source.seed) ?? .file(word) }
+    }
+
     case run(seeds: ClosedRange<UInt64>, processes: Int, isJSON: Bool)
     /// A child's part of a run: the seeds whose remainder by `of` is `part`.
     case part(seeds: ClosedRange<UInt64>, part: UInt64, of: UInt64)
-    case replay(seed: UInt64)
-    case trace(seed: UInt64)
-    case shrink(seed: UInt64, breaking: Invariant?)
+    case replay(Source)
+    case trace(Source)
+    case shrink(Source, breaking: Invariant?)
     /// The scenario of a seed, not run.
     case text(seed: UInt64)
-    case scenario(path: String)
 
     static let usage = """
         usage: call-simulation run --seeds A..B [--processes N] [--json]
-               call-simulation replay SEED
-               call-simulation trace SEED
-               call-simulation shrink SEED [INVARIANT]
+               call-simulation replay|trace SEED|FILE
+               call-simulation shrink SEED|FILE [RULE]
                call-simulation text SEED
                call-simulation scenario FILE
+        RULE is a number from 1 to 13; a file whose name is a number is ./NUMBER. In a build with GRAINE_MUTANTS=1 also
+               call-simulation mutants [LIMIT] [NAME…]
 
         """
 
@@ -31,19 +40,19 @@ enum Arguments {
             guard let arguments = Self.run(rest, isPart: verb == "part") else { return nil }
             self = arguments
         case "replay", "trace":
-            guard rest.count == 1, let seed = UInt64(rest[0]) else { return nil }
-            self = verb == "replay" ? .replay(seed: seed) : .trace(seed: seed)
+            guard rest.count == 1 else { return nil }
+            self = verb == "replay" ? .replay(Source(rest[0])) : .trace(Source(rest[0]))
         case "text":
             guard rest.count == 1, let seed = UInt64(rest[0]) else { return nil }
             self = .text(seed: seed)
         case "shrink":
-            guard (1...2).contains(rest.count), let seed = UInt64(rest[0]) else { return nil }
+            guard (1...2).contains(rest.count) else { return nil }
             let invariant = rest.dropFirst().first.map { Int($0).flatMap { Invariant(rawValue: $0) } }
             if case .some(.none) = invariant { return nil }
-            self = .shrink(seed: seed, breaking: invariant ?? nil)
+            self = .shrink(Source(rest[0]), breaking: invariant ?? nil)
         case "scenario":
             guard rest.count == 1 else { return nil }
-            self = .scenario(path: rest[0])
+            self = .replay(.file(rest[0]))
         default: return nil
         }
     }

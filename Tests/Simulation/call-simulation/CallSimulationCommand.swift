@@ -2,7 +2,8 @@ import CallSimulation
 import Foundation
 import ICELite
 
-/// Runs simulated calls and judges them. Exit status 1 when a rule was broken, 2 for wrong arguments.
+/// Runs simulated calls and judges them. Exit status 1 when a rule was broken, 2 for wrong arguments, 65 for a file that is
+/// no scenario and for one that has nothing to shrink.
 @main struct CallSimulationCommand {
     static func main() throws {
         #if MUTANTS
@@ -22,22 +23,32 @@ import ICELite
         case .part(let seeds, let part, let count):
             let tally = try tally(seeds, part: part, of: count)
             try FileHandle.standardOutput.write(contentsOf: JSONEncoder().encode(tally))
-        case .replay(let seed): try replay(ScenarioGenerator.scenario(seed: seed))
-        case .trace(let seed): try trace(ScenarioGenerator.scenario(seed: seed))
-        case .shrink(let seed, let invariant): try shrink(ScenarioGenerator.scenario(seed: seed), breaking: invariant)
+        case .replay(let source): try replay(scenario(source))
+        case .trace(let source): try trace(scenario(source))
+        case .shrink(let source, let invariant): try shrink(source, breaking: invariant)
         case .text(let seed): print(ScenarioGenerator.scenario(seed: seed).text, terminator: "")
-        case .scenario(let path): try replay(read(path))
         }
     }
 
-    /// The scenario in the file; a message and exit status 65 where it is none.
-    private static func read(_ path: String) -> Scenario {
-        do {
-            return try Scenario(parsing: String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self))
-        } catch {
-            try? FileHandle.standardError.write(contentsOf: Data("error: \(path): \(error)\n".utf8))
-            exit(65)
+    /// The scenario of a seed or in a file; a message and exit status 65 where there is none.
+    private static func scenario(_ source: Arguments.Source) -> Scenario {
+        switch source {
+        case .seed(let seed): return ScenarioGenerator.scenario(seed: seed)
+        case .file(let path):
+            guard let data = try? Data(contentsOf: URL(filePath: path)) else {
+                refuse(path, "there is no such file to read")
+            }
+            do throws(ScenarioError) {
+                return try Scenario(parsing: String(decoding: data, as: UTF8.self))
+            } catch {
+                refuse(path, error.description)
+            }
         }
+    }
+
+    private static func refuse(_ what: String, _ why: String) -> Never {
+        try? FileHandle.standardError.write(contentsOf: Data("error: \(what): \(why)\n".utf8))
+        exit(65)
     }
 
     private static func tally(_ seeds: ClosedRange<UInt64>, part: UInt64, of count: UInt64) throws -> Tally {
@@ -99,12 +110,19 @@ import ICELite
     }
 
     /// Prints a small scenario that breaks the same rule; the first that is broken unless one is named.
-    private static func shrink(_ scenario: Scenario, breaking named: Invariant?) throws {
+    private static func shrink(_ source: Arguments.Source, breaking named: Invariant?) throws {
+        let scenario = scenario(source)
         let simulation = try Simulation()
         var judge = Judge()
-        guard let invariant = try named ?? judge.judge(simulation.run(scenario)).violations.first?.invariant else {
-            print("no rule was broken")
-            return
+        let verdict = judge.judge(try simulation.run(scenario))
+        let invariant: Invariant
+        do throws(ShrinkRefusal) {
+            invariant = try verdict.invariantToShrink(named: named)
+        } catch {
+            switch source {
+            case .seed(let seed): refuse("seed \(seed)", error.description)
+            case .file(let path): refuse(path, error.description)
+            }
         }
         var shrinker = Shrinker(scenario, breaking: invariant) { try? simulation.run($0) }
         let small = shrinker.shrink()

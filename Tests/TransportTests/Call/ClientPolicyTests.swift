@@ -249,7 +249,7 @@ import Transport
         }
     }
 
-    @Test("A path lost mid-call: the line carries on, or the call ends, as the policy says")
+    @Test("A path lost mid-call: it continues on the line, or the call ends, as the policy says")
     func pathLost() {
         var lost = withMedia(at: at(50))
         lost.isLost = true
