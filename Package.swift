@@ -100,10 +100,13 @@ let package = Package(
             name: "CSeededRandom", path: "Tests/Simulation/CSeededRandom", cSettings: strictC,
             linkerSettings: [.linkedLibrary("crypto")]),
         .target(
+            name: "CSRTPCipher", path: "Tests/Simulation/CSRTPCipher", cSettings: strictC,
+            linkerSettings: [.linkedLibrary("crypto"), .linkedLibrary("srtp2")]),
+        .target(
             name: "CallSimulation",
             dependencies: [
                 "Transport", "TransportRuntime", "TransportMedia", "TransportLine", "ICELite", "TransportTestKit",
-                "CSeededRandom",
+                "CSeededRandom", "CSRTPCipher",
             ],
             path: "Tests/Simulation/CallSimulation", swiftSettings: strict),
         .executableTarget(

@@ -19,15 +19,13 @@ struct ComfortNoise: Sendable {
     /// Learns from a decoded frame of rms `rms`: falls at once, rises slowly (factor 2 in about 3.5 s of 20 ms frames).
     mutating func learn(rms: Float) { level = min(rms, level * 1.004 + 0.01, Self.loudest) }
 
-    /// Fills `output`; with `mixing`, fades from what is there over its length.
-    mutating func fill(_ output: UnsafeMutableBufferPointer<Int16>, mixing: Bool) {
-        // Uniform noise of amplitude a has rms a / √3.
+    /// Fills `output`.
+    mutating func fill(_ output: UnsafeMutableBufferPointer<Int16>) {
+        // Uniform noise of amplitude a has rms a / √3: `loudest` keeps it within 16 bits.
         let amplitude = level * 1.73
         for index in output.indices {
             state = state &* 1_664_525 &+ 1_013_904_223
-            let noise = Float(Int32(bitPattern: state)) / 2_147_483_648 * amplitude
-            let share = mixing ? Float(index) / Float(output.count) : 1
-            output[index] = Int16(clamping: Int(Float(output[index]) * (1 - share) + noise * share))
+            output[index] = Int16(Float(Int32(bitPattern: state)) / 2_147_483_648 * amplitude)
         }
     }
 }

@@ -219,7 +219,7 @@ extension FixedDelayJitterBuffer {
     }
 
     private mutating func fillNoise(_ output: UnsafeMutableBufferPointer<Int16>) {
-        noise.fill(output, mixing: false)
+        noise.fill(output)
         let length = min(jointCount, output.count)
         if length > 0 {
             for index in 0..<length {

@@ -19,26 +19,29 @@ package struct AudioLevel: Hashable, Sendable {
         self.init(meanSquare: pcm.isEmpty ? 0 : Double(Self.sumOfSquares(of: pcm)) / Double(pcm.count))
     }
 
-    /// The sum of the squared samples, of fewer than 2³³ of them. Eight at a time: every frame is measured more than once.
+    /// The sum of the squared samples, of fewer than 2³³ of them. Sixteen at a time: every frame is measured more than once.
     static func sumOfSquares(of pcm: UnsafeBufferPointer<Int16>) -> Int64 {
-        let bytes = UnsafeRawBufferPointer(pcm)
+        guard let start = UnsafeRawPointer(pcm.baseAddress) else { return 0 }
+        let whole = pcm.count & ~15
+        let end = start + whole * MemoryLayout<Int16>.stride
+        var at = start
         var sums = SIMD4<UInt64>.zero
-        var index = 0
-        while index + 8 <= pcm.count {
-            let eight = bytes.loadUnaligned(fromByteOffset: 2 * index, as: SIMD8<Int16>.self)
-            let samples = SIMD8<Int32>(truncatingIfNeeded: eight)
-            let squares = samples &* samples
-            // Two squares have 32 bits, taken without a sign.
-            let pairs = SIMD4<UInt32>(truncatingIfNeeded: squares.evenHalf &+ squares.oddHalf)
-            sums &+= SIMD4<UInt64>(truncatingIfNeeded: pairs)
-            index += 8
+        while at < end {
+            sums &+= squares(at)
+            sums &+= squares(at + 16)
+            at += 32
         }
         var sum = Int64(truncatingIfNeeded: sums.wrappedSum())
-        while index < pcm.count {
-            sum &+= Int64(pcm[index]) &* Int64(pcm[index])
-            index += 1
-        }
+        for sample in pcm[whole...] { sum &+= Int64(sample) &* Int64(sample) }
         return sum
+    }
+
+    /// The squares of the eight samples at `start`, two and two.
+    @inline(__always) private static func squares(_ start: UnsafeRawPointer) -> SIMD4<UInt64> {
+        let samples = SIMD8<Int32>(truncatingIfNeeded: start.loadUnaligned(as: SIMD8<Int16>.self))
+        let squares = samples &* samples
+        // Two squares have 32 bits, taken without a sign.
+        return SIMD4<UInt64>(truncatingIfNeeded: SIMD4<UInt32>(truncatingIfNeeded: squares.evenHalf &+ squares.oddHalf))
     }
 
     /// The level of audio whose squared samples have this mean.

@@ -82,19 +82,19 @@ final class JudgePicture {
     @exclusivity(unchecked) private(set) var path = Carriage()
     @exclusivity(unchecked) private(set) var line = Carriage()
     /// The line was cut, or fell silent for so long that an end has given it up: there is no second one.
-    private(set) var lineGoneAt: Instant?
+    @exclusivity(unchecked) private(set) var lineGoneAt: Instant?
     /// When a fault last began or ended, but for rebindings.
-    private(set) var faultAt = Instant(nanoseconds: .min / 2)
-    private(set) var rebindAt: Instant?
+    @exclusivity(unchecked) private(set) var faultAt = Instant(nanoseconds: .min / 2)
+    @exclusivity(unchecked) private(set) var rebindAt: Instant?
     /// When a fault that changes the rhythm of the packets last had its effect.
-    private(set) var stirredAt: Instant?
+    @exclusivity(unchecked) private(set) var stirredAt: Instant?
     /// The verbs of the faults that last.
-    private(set) var verbsInEffect: [FaultVerb] = []
-    private(set) var isLineOpen = false
-    private(set) var isWelcomed = false
+    @exclusivity(unchecked) private(set) var verbsInEffect: [FaultVerb] = []
+    @exclusivity(unchecked) private(set) var isLineOpen = false
+    @exclusivity(unchecked) private(set) var isWelcomed = false
     /// The longer of the two carriages' round trips.
-    private(set) var roundTrip: Nanoseconds = 0
-    private var faults: [Fault] = []
+    @exclusivity(unchecked) private(set) var roundTrip: Nanoseconds = 0
+    @exclusivity(unchecked) private var faults: [Fault] = []
 
     init() {}
 

@@ -58,7 +58,7 @@ class SimulatedHost: VirtualHost {
     @exclusivity(unchecked) var line: LineID?
     /// The number of the line for the observer.
     var lineNumber = 0
-    private(set) var hasLineEnded = false
+    @exclusivity(unchecked) private(set) var hasLineEnded = false
 
     // Held up.
     @exclusivity(unchecked) private var heldUntil = Instant(nanoseconds: .min)
@@ -69,15 +69,15 @@ class SimulatedHost: VirtualHost {
     // The line.
     @exclusivity(unchecked) private var pending: [UInt8] = []
     @exclusivity(unchecked) private var pendingBegin = 0
-    private var sentTap = LineTap()
-    private var tapped: [LineTap.Item] = []
+    @exclusivity(unchecked) private var sentTap = LineTap()
+    @exclusivity(unchecked) private var tapped: [LineTap.Item] = []
     /// What this end has written and the peer has not got.
-    private var underWay: [LineTap.Item] = []
-    private var underWayBegin = 0
-    private var bytesReceived = 0
+    @exclusivity(unchecked) private var underWay: [LineTap.Item] = []
+    @exclusivity(unchecked) private var underWayBegin = 0
+    @exclusivity(unchecked) private var bytesReceived = 0
     /// Not weak: a host that ever was that is counted in a table beside it, slowly. The call keeps both.
     unowned var peer: SimulatedHost? { didSet { peerFirstSequence = peer?.firstSequence } }
-    private var peerFirstSequence: Int64?
+    @exclusivity(unchecked) private var peerFirstSequence: Int64?
 
     // Audio.
     private let firstSequence: Int64
@@ -85,7 +85,7 @@ class SimulatedHost: VirtualHost {
     private let talkPeriod: Nanoseconds
     @exclusivity(unchecked) private var capturedUntil: Instant?
     var mutedUntil = Instant(nanoseconds: .min)
-    private var lastWasConcealed = false
+    @exclusivity(unchecked) private var lastWasConcealed = false
     /// By the frame's number: 1 came on the path, 2 on the line, 3 on both.
     @exclusivity(unchecked) private var arrivedOn: [UInt8] = []
     private let block = UnsafeMutableBufferPointer<Int16>.allocate(capacity: AudioFormat.pullSampleCount)
@@ -101,11 +101,11 @@ class SimulatedHost: VirtualHost {
     /// Datagrams of nobody's, until they have come.
     var forged: [[UInt8]] = []
     /// Where the last datagram came from.
-    private(set) var lastArrivalPath: NetworkPath?
+    @exclusivity(unchecked) private(set) var lastArrivalPath: NetworkPath?
     /// What this end sent last of each kind, for somebody who listens in: a check, a flight, a media packet.
     private(set) var lastCheck: Overheard?
     private(set) var lastFlight: Overheard?
-    private(set) var lastMedia: Overheard?
+    @exclusivity(unchecked) private(set) var lastMedia: Overheard?
 
     init(
         end: CallEnd, simulator: Simulator, network: VirtualNetwork, observer: Observer, codec: FrameCodec,
@@ -440,8 +440,8 @@ class SimulatedHost: VirtualHost {
             capturedUntil = now
             return
         }
+        guard now - until >= CallMedia.pullInterval else { return }
         let frames = (now - until) / CallMedia.pullInterval
-        guard frames > 0 else { return }
         capturedUntil = until + frames * CallMedia.pullInterval
         guard now >= mutedUntil else { return }
         // A device that nobody read has kept its last 200 ms.

@@ -18,7 +18,7 @@ final class SimulatedServer: SimulatedHost {
     private let make: (Instant) throws -> ServerCall
     /// Its connection is there: from now on it is a call.pointee.
     private var isAccepted = false
-    private var routes: [NetworkPath] = []
+    @exclusivity(unchecked) private var routes: [NetworkPath] = []
     private var early: [(bytes: [UInt8], path: NetworkPath, at: Instant)] = []
     private var unconfirmed = UnconfirmedDestinations()
     private var isRewritten = false

@@ -1,3 +1,4 @@
+internal import CSRTPCipher
 internal import ICELite
 internal import TransportMedia
 
@@ -9,6 +10,8 @@ package final class Simulation {
     /// A day that certificates are made on, whenever the process runs.
     private static let certificateDay: Int64 = 1_800_000_000
 
+    private static let hasCipher = srtp_cipher_install() == 1
+
     private let certificate: DTLSCertificate
     private var room: [(at: Instant, what: Observation)] = []
 
@@ -17,6 +20,7 @@ package final class Simulation {
     /// - Throws: what a machine cannot be made for.
     package init() throws {
         SRTPSession.prepareLibrary()
+        precondition(Self.hasCipher, "libsrtp2 does not take another AES-GCM")
         certificate = try OpenSSLDraws.seeded(Self.processSeed) {
             try DTLSCertificate(secondsSince1970: Self.certificateDay)
         }
