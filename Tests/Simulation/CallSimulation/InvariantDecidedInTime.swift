@@ -88,18 +88,20 @@ struct InvariantDecidedInTime {
             if let helloAt, let welcomedAt, !isChosen {
                 // A welcome behind the budget is answered by a choice at once.
                 let due = max(helloAt + JudgeLimits.choice, welcomedAt)
-                if picture.isOverdue(due, of: .client, now: now) {
+                if picture.isOverdue(due, of: .client, reading: true, now: now) {
                     findings.report(.decidedInTime, at: now, "no carriage chosen 12 s after hello")
                 }
-            } else if welcomedAt == nil, picture.isOverdue(startedAt + JudgeLimits.welcome, of: .client, now: now) {
+            } else if welcomedAt == nil,
+                picture.isOverdue(startedAt + JudgeLimits.welcome, of: .client, reading: true, now: now)
+            {
                 findings.report(.decidedInTime, at: now, "no welcome and not ended 15 s after start")
             }
-            if picture.isOverdue(startedAt + JudgeLimits.active, of: .client, now: now) {
+            if picture.isOverdue(startedAt + JudgeLimits.active, of: .client, reading: true, now: now) {
                 findings.report(.decidedInTime, at: now, "neither active nor ended 27 s after start")
             }
         }
         if server.state == .connecting, let openedAt = server.openedAt,
-            picture.isOverdue(openedAt + JudgeLimits.serverActive, of: .server, now: now)
+            picture.isOverdue(openedAt + JudgeLimits.serverActive, of: .server, reading: true, now: now)
         {
             findings.report(
                 .decidedInTime, at: now, "the server is neither active nor ended 45 s after the line opened")
@@ -114,7 +116,9 @@ struct InvariantDecidedInTime {
         if let since = machine.recoversSince {
             // An outage that begins again behind its window has nothing left, but may be seen for an instant.
             let due = since + max(0, JudgeLimits.recovering - machine.recovered)
-            if end == .client ? picture.isOverdue(due, of: end, now: now) : hasMissedDecision(due, picture, now: now) {
+            if end == .client
+                ? picture.isOverdue(due, of: end, reading: true, now: now) : hasMissedDecision(due, picture, now: now)
+            {
                 findings.report(
                     .decidedInTime, at: now,
                     "\(end) has recovered for \(JudgeText.seconds(machine.recovered + (now - since))), window 10 s")
@@ -126,7 +130,7 @@ struct InvariantDecidedInTime {
         let heardAt = max(cameAt, picture[end].resumedAt)
         let isOnPath = machine.state == .active && picture[end].transport == .webrtc
         let limit = JudgeLimits.lineDead + (isOnPath ? JudgeLimits.lineLost : 0)
-        if picture.isOverdue(heardAt + limit, of: end, now: now) {
+        if picture.isOverdue(heardAt + limit, of: end, reading: true, now: now) {
             findings.report(
                 .decidedInTime, at: now,
                 "\(end) is \(machine.state.rawValue) \(JudgeText.seconds(now - heardAt)) after the line's last byte, "
@@ -146,6 +150,6 @@ struct InvariantDecidedInTime {
             let watchedSince = picture.server.suspectSince ?? due
             known = max(known, max(heardAt, watchedSince) + JudgeLimits.suspectLineDead)
         }
-        return picture.isOverdue(known, of: .server, now: now)
+        return picture.isOverdue(known, of: .server, reading: true, now: now)
     }
 }

@@ -112,10 +112,10 @@ final class JudgePicture {
     subscript(end: CallEnd) -> End { end == .client ? client : server }
 
     /// Whether `deadline` of `end` has passed: one that came while its machine was not run is due when it is run again, or
-    /// when it has read what came meanwhile.
-    func isOverdue(_ deadline: Instant, of end: CallEnd, now: Instant) -> Bool {
+    /// with `reading` when it has read what came meanwhile.
+    func isOverdue(_ deadline: Instant, of end: CallEnd, reading: Bool = false, now: Instant) -> Bool {
         let machine = end == .client ? client : server
-        let reads = machine.heldFor > JudgeLimits.pauseSeen ? JudgeLimits.readFirst : 0
+        let reads = reading && machine.heldFor > JudgeLimits.pauseSeen ? JudgeLimits.readFirst : 0
         return !machine.isSuspended && now > max(deadline, machine.resumedAt + reads) + machine.stall
     }
 

@@ -141,7 +141,7 @@ import Transport
         call.see(.state(.client, .active, isRecovering: true), at: .seconds(2))
         call.see(.fault(index: 0, isBeginning: true), at: .seconds(4))
         call.see(.fault(index: 0, isBeginning: false), at: .seconds(7))
-        let end = Instant.zero + .seconds(15) + JudgeLimits.betweenInputs + late
+        let end = Instant.zero + .milliseconds(15_010) + late
         call.see(.state(.client, .active, isRecovering: false), at: end - .zero)
         #expect(call.violations.map(\.invariant).contains(.decidedInTime) == (late > 0))
     }
@@ -153,7 +153,7 @@ import Transport
         call.call.scenario.faults = [suspend]
         call.see(.fault(index: 0, isBeginning: true), at: .seconds(10))
         call.see(.fault(index: 0, isBeginning: false), at: .seconds(20))
-        let due = .seconds(20) + JudgeLimits.readFirst
+        let due = Nanoseconds.milliseconds(20_100)
         #expect(failed(call, at: due).violations == [])
         #expect(failed(call, at: due + 1_000).breaksOnly(.decidedInTime))
     }
