@@ -107,6 +107,11 @@ package struct AudioReceiver: ~Copyable {
         return .audio(buffer.insert(packet.extracting(header.payload), as: stamp, now: now))
     }
 
+    /// This process did not run for `length` until `now`: when the packets came that it reads now is not known.
+    package mutating func noteStandstill(for length: Nanoseconds, now: Instant) {
+        buffer.noteStandstill(for: length, now: now)
+    }
+
     private static func count(
         _ header: RTPHeader, _ byteCount: Int, in reception: inout RTPReceptionStatistics?, now: Instant
     ) {

@@ -13,6 +13,8 @@ package struct FixedDelayJitterBuffer: JitterBuffer, ~Copyable {
     /// A packet with an older number is a late one of this stream if it is this old at most: a network, or a process that
     /// did not run, may hold packets for as long as an outage lasts and then give them all at once.
     static let maximumLateness: Int64 = 60 * AudioFormat.samplesPerSecond
+    /// What came while the process did not run is read within this.
+    static let readAfter: Nanoseconds = .milliseconds(100)
     /// Wild packets in a row that begin a new stream.
     static let wildRun = 3
     /// Concealment by the codec before comfort noise: 100 ms.
@@ -42,6 +44,10 @@ package struct FixedDelayJitterBuffer: JitterBuffer, ~Copyable {
     private var sequences = SequenceNumberTracker()
     private var wild: (next: UInt32, count: Int) = (0, 0)
     private var beginsStream = false
+    /// Where the stream that is heard begins: what comes of it from before would lie among the frames of the last one.
+    private var streamStart = Int64.min
+    /// How long this process last did not run, and when it ran again.
+    private var standstill: (length: Nanoseconds, endedAt: Instant)?
     private var withoutAudio = InlineArray<16, Int64>(repeating: .min)
     private var withoutAudioCount = 0
     private var played = InlineArray<64, Int64>(repeating: .min)
@@ -92,7 +98,7 @@ package struct FixedDelayJitterBuffer: JitterBuffer, ~Copyable {
             statistics.duplicates += 1
             return .duplicate
         }
-        if let next, timestamp < next - Self.tolerance {
+        if timestamp < max(streamStart, next.map { $0 - Self.tolerance } ?? .min) {
             statistics.packetsDiscarded += 1
             feed(timestamp: timestamp, sequence: extended, carriage: stamp.carriage, now: now)
             return .late
@@ -136,9 +142,17 @@ package struct FixedDelayJitterBuffer: JitterBuffer, ~Copyable {
         if Mutant.current == .timestampUnsigned, stamp.timestamp < newest.raw { return nil }
         #endif
         let behind = stamp.sequence.distance(from: SequenceNumber(UInt16(truncatingIfNeeded: newestSequence)))
-        let elapsed = max(0, now - newest.arrival) * 48 / 1_000_000
+        let elapsed = Self.samples(in: now - newest.arrival)
+        // What was read late, after a standstill, came somewhere in it.
+        var unknown: Int64 = 0
+        if let standstill, (0..<Self.readAfter).contains(newest.arrival - standstill.endedAt) {
+            unknown = Self.samples(in: standstill.length)
+        }
+        let surplus = delta - elapsed
         // A jump that the clock confirms is a pause or an outage; one backwards with an old number is a late packet.
-        if abs(delta) <= Self.maximumJump || (delta > 0 && abs(delta - elapsed) <= AudioFormat.samplesPerSecond)
+        if abs(delta) <= Self.maximumJump
+            || (delta > 0 && surplus >= -AudioFormat.samplesPerSecond
+                && surplus <= unknown + AudioFormat.samplesPerSecond)
             || (delta < 0 && behind < 0 && -delta <= Self.maximumLateness)
         {
             wild.count = 0
@@ -153,6 +167,10 @@ package struct FixedDelayJitterBuffer: JitterBuffer, ~Copyable {
         return self.newest?.timestamp
     }
 
+    private static func samples(in time: Nanoseconds) -> Int64 { max(0, min(time, .seconds(86_400))) * 48 / 1_000_000 }
+
+    package mutating func noteStandstill(for length: Nanoseconds, now: Instant) { standstill = (length, now) }
+
     private var newestSequence: Int64 { sequences.highest?.rawValue ?? 0 }
 
     /// Lays the first packet of another stream behind all that is held.
@@ -160,6 +178,7 @@ package struct FixedDelayJitterBuffer: JitterBuffer, ~Copyable {
         let heldEnd = slots.last.map { $0.timestamp + Int64($0.sampleCount) }
         let place = heldEnd ?? next ?? 0
         newest = (max(place, next ?? place), stamp.timestamp, now)
+        streamStart = max(place, next ?? place)
         wild.count = 0
         sequences = SequenceNumberTracker()
         delays.reset()

@@ -24,6 +24,9 @@ package protocol JitterBuffer: ~Copyable {
     /// - Returns: milliseconds of audio thrown away.
     mutating func flush(before mark: SequenceNumber?) -> Int
 
+    /// This process did not run for `length` until `now`: when the packets came that it reads now is not known.
+    mutating func noteStandstill(for length: Nanoseconds, now: Instant)
+
     /// The next packet begins a stream of other numbers and timestamps; what is held is played first.
     mutating func resynchronise()
 }

@@ -134,6 +134,11 @@ package struct CallMedia: ~Copyable {
         }
     }
 
+    /// This process did not run for `length` until `now`.
+    package mutating func noteStandstill(for length: Nanoseconds, now: Instant) {
+        receiver.noteStandstill(for: length, now: now)
+    }
+
     /// Takes an RTP packet that came on an open carriage. True when it is audio that decodes.
     package mutating func receive(
         _ packet: borrowing RawSpan, header: RTPHeader, on carriage: AudioCarriage, now: Instant

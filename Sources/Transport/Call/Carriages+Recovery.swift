@@ -53,6 +53,7 @@ extension Carriages {
         guard isActive else { return }
         if lastInputAt != .never, now - lastInputAt > Self.stallLimit {
             line?.excuseSilence(now: now)
+            media.noteStandstill(for: now - lastInputAt, now: now)
             // Consent may be over: nothing more is sent there, whatever the input is.
             path?.handleTimeout(now: now)
             recovery?.stalled(for: now - lastInputAt, now: now)

@@ -52,8 +52,10 @@ final class JudgePicture {
             return now - max(lineHeardAt, suspectSince) > JudgeLimits.suspectLineDead
         }
 
-        mutating func noteSuspicion(now: Instant) {
-            suspectSince = isRecovering || isBridgeAsked ? (suspectSince ?? now) : nil
+        /// Its outage lasts as long as it knows of one of its own, or that the peer asks for the bridge.
+        mutating func noteSuspicion(isPeerAsking: Bool, now: Instant) {
+            let isSuspect = isRecovering || isBridgeAsked || isPeerAsking || hearsBridgeOffAfter != nil
+            suspectSince = isSuspect ? (suspectSince ?? now) : nil
         }
 
         /// Its machine is not being run.
@@ -154,8 +156,8 @@ final class JudgePicture {
                 if state == .ended, machine.endedAt == nil { machine.endedAt = now }
                 machine.state = state
                 machine.isRecovering = isRecovering
-                machine.noteSuspicion(now: now)
             }
+            noteSuspicions(now: now)
         case .choice(let end, let epoch, let transport, _):
             change(end) { machine in
                 machine.epoch = epoch
@@ -167,11 +169,11 @@ final class JudgePicture {
                 if machine.isBridgeAsked, !isAsked { machine.bridgeOffAt = now }
                 machine.isBridgeAsked = isAsked
                 machine.bridgeAskedAt = isAsked ? now : nil
-                machine.noteSuspicion(now: now)
             }
             // The peer hears of it behind all that was said before.
             let said = self[end].lineBytesSent
             change(end.peer) { $0.hearsBridgeOffAfter = isAsked ? nil : said }
+            noteSuspicions(now: now)
             updateOpenCarriages(now: now)
         case .sent(let end, .line, let byteCount, _): change(end) { $0.lineBytesSent += byteCount }
         case .arrived(let end, .line, let byteCount, _):
@@ -181,6 +183,7 @@ final class JudgePicture {
             }
             if let after = self[end].hearsBridgeOffAfter, self[end].lineBytesArrived > after {
                 change(end) { $0.hearsBridgeOffAfter = nil }
+                noteSuspicions(now: now)
                 updateOpenCarriages(now: now)
             }
         case .captured(let end, _):
@@ -206,6 +209,11 @@ final class JudgePicture {
         if verbsInEffect.contains(where: Self.stirs) { stirredAt = now }
         guard lineGoneAt == nil else { return }
         if client.hasGivenUpLine(now: now) || server.hasGivenUpLine(now: now) { lineGoneAt = now }
+    }
+
+    private func noteSuspicions(now: Instant) {
+        client.noteSuspicion(isPeerAsking: server.isBridgeAsked, now: now)
+        server.noteSuspicion(isPeerAsking: client.isBridgeAsked, now: now)
     }
 
     private func change(_ end: CallEnd, _ body: (inout End) -> Void) {

@@ -239,6 +239,50 @@ enum Talker {
         #expect(listener.verdicts[250...].allSatisfy { $0 == .played })
     }
 
+    @Test("What comes of a new stream from before its beginning is late: nothing of it is played among the last one's")
+    func beforeTheStream() throws {
+        let payloads = try Talker.payloads(200)
+        func packet(_ index: Int, at milliseconds: Int64) throws -> Arrival {
+            let timestamp = index * 960 + (index >= 100 ? 500_000_000 : 0)
+            return Arrival(
+                at: milliseconds * 1_000,
+                packet: try Talker.packet(payloads[index], sequence: index, timestamp: timestamp))
+        }
+        // Of the last stream, held by the network for a second, two are lost just where the two first of the new one would lie,
+        // which come behind the three that begin it.
+        var arrivals = try (0..<100).filter { $0 != 96 && $0 != 97 }.map {
+            try packet($0, at: max(1_000, Int64($0) * 20))
+        }
+        arrivals += try (102..<200).map { try packet($0, at: Int64($0) * 20) }
+        arrivals += try [packet(100, at: 2_110), packet(101, at: 2_130)]
+        var listener = try VirtualListener()
+        try listener.run(arrivals, until: 4_000)
+        check(listener)
+        #expect(listener.receiver.statistics.buffer.resyncs == 1)
+        #expect(listener.inserted.count { $0 == .audio(.late) } == 2)
+    }
+
+    @Test("A pause of both ends' is none of another stream, though what came before it is read behind it")
+    func bothAsleep() throws {
+        let payloads = try Talker.payloads(120)
+        var listener = try VirtualListener()
+        func packet(_ index: Int, timestamp: Int, at: Int64) throws -> Arrival {
+            Arrival(at: at * 1_000, packet: try Talker.packet(payloads[index], sequence: index, timestamp: timestamp))
+        }
+        // Ten packets wait in the socket from 1 s to 10.5 s; the sender goes on there, 9.5 s later by its timestamps.
+        let before = try (0..<50).map { try packet($0, timestamp: $0 * 960, at: Int64($0) * 20) }
+        let waiting = try (50..<60).map { try packet($0, timestamp: $0 * 960, at: 10_500) }
+        let after = try (60..<120).map {
+            try packet($0, timestamp: $0 * 960 + 9_300 * 48, at: 10_520 + Int64($0 - 60) * 20)
+        }
+        try listener.run(before, until: 1_000)
+        listener.pulls = 1_050
+        listener.receiver.noteStandstill(for: .milliseconds(9_500), now: Instant.zero + .milliseconds(10_500))
+        try listener.run(waiting + after, until: 11_700)
+        let counted = listener.receiver.statistics.buffer
+        #expect(counted.resyncs == 0 && counted.wildPackets == 0)
+    }
+
     @Test("What a network has held for 14 s is late, however much of it comes at once, and no new stream")
     func heldForLong() throws {
         let path = try stream(1_000) { (100..<800).contains($0) ? Int64(800 - $0) * 20_000 : 0 }
