@@ -69,15 +69,16 @@ struct OutageCell: TrialCell {
     private var outages: [Outage] { samples.compactMap(\.outage) }
 
     static let header = """
-        | outage | noticed: p50 / p95 / worst ms | back after | gap, by the library | gap heard | at the server | by | outcome | \
-        the call is on | calls |
-        |---|---|---|---|---|---|---|---|---|---|
+        | outage | noticed: p50 / p95 / worst ms | back after | gap, by the library | frames lost | gap heard | \
+        at the server | by | outcome | the call is on | calls |
+        |---|---|---|---|---|---|---|---|---|---|---|
         """
 
     var line: String {
         let columns = [
             outageCase.rawValue, TrialRun.spread(detections), TrialRun.spread(repairs), TrialRun.spread(gaps),
-            TrialRun.spread(samples.map(\.heardGap)), TrialRun.spread(samples.compactMap(\.heardGapAtServer)),
+            TrialRun.spread(framesLost), TrialRun.spread(samples.map(\.heardGap)),
+            TrialRun.spread(samples.compactMap(\.heardGapAtServer)),
             TrialRun.counts(mechanisms), TrialRun.counts(outcomes), TrialRun.counts(samples.map(\.end)),
             "\(samples.count)",
         ]
@@ -87,6 +88,7 @@ struct OutageCell: TrialCell {
     private var detections: [Double] { outages.map { $0.detection / .milliseconds(1) } }
     private var repairs: [Double] { outages.compactMap(\.repair).map { $0 / .milliseconds(1) } }
     private var gaps: [Double] { outages.map { $0.gap / .milliseconds(1) } }
+    private var framesLost: [Double] { outages.map { Double($0.framesLost) } }
     private var mechanisms: [String] { samples.map { $0.outage?.mechanism.rawValue ?? "none" } }
     private var outcomes: [String] { samples.map { $0.outage?.outcome.rawValue ?? "not noticed" } }
 
@@ -94,7 +96,7 @@ struct OutageCell: TrialCell {
         """
             {"case": "\(outageCase.rawValue)", "calls": \(samples.count), "detect_ms": \(TrialRun.json(detections)), \
         "repair_ms": \(TrialRun.json(repairs)), "gap_ms": \(TrialRun.json(gaps)), \
-        "heard_gap_ms": \(TrialRun.json(samples.map(\.heardGap))), \
+        "frames_lost": \(TrialRun.json(framesLost)), "heard_gap_ms": \(TrialRun.json(samples.map(\.heardGap))), \
         "heard_gap_at_server_ms": \(TrialRun.json(samples.compactMap(\.heardGapAtServer))), \
         "mechanisms": \(TrialRun.json(mechanisms)), "outcomes": \(TrialRun.json(outcomes)), \
         "ends": \(TrialRun.json(samples.map(\.end)))}

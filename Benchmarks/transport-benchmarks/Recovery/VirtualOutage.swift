@@ -4,27 +4,43 @@ internal import TransportTestKit
 
 /// Breaks calls in virtual time: the same seed is the same call, whatever the machine does.
 struct VirtualOutage {
-    /// The call has been active for a while by then.
-    private static let begins: Int64 = 5_000
     private static let step: Int64 = 10
     private static let secondIP = IPAddress(v4: 0xC633_6402)
 
     let outageCase: OutageCase
 
-    /// A round trip of 50 ms with some jitter and loss, on UDP alone.
-    private static var link: LinkModel {
-        LinkModel(
-            delay: .milliseconds(25), jitter: .normal(sigma: .milliseconds(3)), loss: .independent(percent: 0.5))
+    /// What a seed's call is made over, and when its outage begins.
+    private struct Conditions {
+        /// A round trip of 10 to 200 ms, with jitter of up to a quarter of the way and loss of up to 2 %.
+        let link: LinkModel
+        /// The way of the packets and up to 20 ms on top, nothing lost.
+        let line: LinkModel
+        /// The call has been active for a while by then; not at the same place of the speech, the reports and the checks
+        /// each time.
+        let begins: Int64
+
+        init(seed: UInt64) {
+            // Not the draws of the call itself.
+            var randomness = Randomness.seeded(~seed)
+            let delay = Int64.random(in: 5_000...100_000, using: &randomness)
+            let sigma = Int64.random(in: 0...min(10_000, delay / 4), using: &randomness)
+            let loss = Double.random(in: 0...2, using: &randomness)
+            link = LinkModel(
+                delay: .microseconds(delay), jitter: .normal(sigma: .microseconds(sigma)),
+                loss: .independent(percent: loss))
+            line = LinkModel(delay: .microseconds(delay + Int64.random(in: 0...20_000, using: &randomness)))
+            begins = Int64.random(in: 500..<700, using: &randomness) * VirtualOutage.step
+        }
     }
 
     /// One call; nil when it cannot be made or never is active on the path.
     func call(seed: UInt64) -> OutageSample? {
-        let link = Self.link
+        let conditions = Conditions(seed: seed)
+        let link = conditions.link
         let nat = outageCase == .rebind ? VirtualNAT(publicIP: IPAddress(v4: 0xCB00_7109), filters: true) : nil
         guard
             let call = try? VirtualCall(
-                seed: seed, up: link, down: link, line: LinkModel(delay: .milliseconds(25)), nat: nat,
-                recovery: outageCase.policy)
+                seed: seed, up: link, down: link, line: conditions.line, nat: nat, recovery: outageCase.policy)
         else { return nil }
         let second = SocketAddress(ip: Self.secondIP, port: 5_001)
         if outageCase == .interface, let host = call.client.hostID {
@@ -44,14 +60,13 @@ struct VirtualOutage {
                 server.hear(from: call.server.playout)
             }
         }
-        // Not at the same place of the speech, the reports and the checks each time.
-        let begins = Self.begins + Int64(seed % 100) * 10
+        let begins = conditions.begins
         run(until: begins)
         guard call.client.call.state == .active, call.client.call.transport == .webrtc else { return nil }
         client.listen()
         server.listen()
         let known = call.client.call.outages.count
-        begin(call, second)
+        begin(call, second, over: link)
         if let length = outageCase.length {
             run(until: begins + Int64(length))
             call.network.changeInterface("client") { up, down in (up.model, down.model) = (link, link) }
@@ -67,7 +82,7 @@ struct VirtualOutage {
         return sample
     }
 
-    private func begin(_ call: VirtualCall, _ second: SocketAddress) {
+    private func begin(_ call: VirtualCall, _ second: SocketAddress, over link: LinkModel) {
         switch outageCase {
         case .rebind: call.network.rebind("client")
         case .interface:
@@ -78,7 +93,7 @@ struct VirtualOutage {
             }
         case .stall, .dead4, .up4, .down4, .dead, .deadEndCall:
             let kills = outageCase.kills
-            var dead = Self.link
+            var dead = link
             dead.reachability = .drop
             call.network.changeInterface("client") { up, down in
                 if kills.up { up.model = dead }

@@ -45,6 +45,7 @@ extension DTLSSession {
 
     /// Sends the next repeat when it is due, and lets an alert in the clear count that nothing valid contradicted.
     package mutating func handleTimeout(now: Instant) {
+        assertOwner()
         if now >= alertDeadline { return fail(.alert(heldAlert)) }
         guard now >= retransmissionDeadline, let current else { return }
         repeatsSent += 1

@@ -1,5 +1,6 @@
 import COpenSSL
 package import ICELite
+import TransportRuntime
 
 /// One DTLS 1.2 association that makes SRTP keys (RFC 5764), as a machine without clock, socket or address.
 ///
@@ -39,6 +40,8 @@ package struct DTLSSession: ~Copyable {
     /// Counts and facts.
     package internal(set) var statistics = DTLSStatistics()
 
+    /// OpenSSL's objects are for one thread at a time. `deinit` does not ask: it comes behind every use.
+    private let owner = OwningThread()
     let box: OpaquePointer
     /// Kept alive for as long as OpenSSL works with its context.
     let certificate: DTLSCertificate
@@ -97,6 +100,7 @@ package struct DTLSSession: ~Copyable {
 
     /// Begins. At the client the ClientHello becomes `flight` and pollable; the server waits. A second call does nothing.
     package mutating func start(now: Instant) {
+        assertOwner()
         guard phase == .idle else { return }
         phase = .handshaking
         if role == .client { absorb(dtls_box_step(box, nil, 0), now: now) }
@@ -105,6 +109,7 @@ package struct DTLSSession: ~Copyable {
     /// Says which certificates the peer may show. One call counts: what was verified stays verified, and a list that came
     /// stays in force. An empty list is no list. RFC 8122 §5: of several, those by the strongest hash decide.
     package mutating func setRemoteFingerprints(_ fingerprints: [CertificateFingerprint]) {
+        assertOwner()
         guard !hasFingerprints, !fingerprints.isEmpty, phase != .ended else { return }
         hasFingerprints = true
         for fingerprint in fingerprints.prefix(Int(DTLS_BOX_MAX_FINGERPRINTS)) {
@@ -121,6 +126,7 @@ package struct DTLSSession: ~Copyable {
     package mutating func handle(
         _ datagram: borrowing RawSpan, carriage: DTLSCarriage = .udp, now: Instant
     ) -> DTLSVerdict {
+        assertOwner()
         guard phase == .handshaking || phase == .established else { return drop(.ended) }
         guard datagram.byteCount <= Self.maximumIncomingDatagram else { return drop(.malformed) }
         // Behind a client's Finished the server has but ChangeCipherSpec to say in the clear: what else comes there, whoever
@@ -151,6 +157,7 @@ package struct DTLSSession: ~Copyable {
 
     /// Queues close_notify when there is an association, and ends it.
     package mutating func close() {
+        assertOwner()
         guard phase != .ended else { return }
         if phase == .established {
             dtls_box_shutdown(box)
@@ -179,6 +186,8 @@ package struct DTLSSession: ~Copyable {
     }
 
     // MARK: - Inside
+
+    func assertOwner() { assert(owner.isCurrent, "a DTLS session is used by the thread that made it") }
 
     mutating func drop(_ reason: DTLSDropReason) -> DTLSVerdict {
         statistics.count(reason)

@@ -11,7 +11,8 @@ extension EventLoop {
         let result = PerformedWork<R>()
         guard
             submit({
-                result.value.withLock { $0 = work() }
+                let value = work()
+                result.value.withLock { $0 = value }
                 done.signal()
             })
         else { return nil }

@@ -45,6 +45,8 @@ package struct SRTPSession: ~Copyable {
         var expected: Int64 = -1
     }
 
+    /// libsrtp2's contexts are for one thread at a time. `deinit` does not ask: it comes behind every use.
+    private let owner = OwningThread()
     private var streams: [RemoteStream] = []
     /// 48-bit index of the newest packet protected; -1 before the first.
     private var sentIndex: Int64 = -1
@@ -120,6 +122,7 @@ package struct SRTPSession: ~Copyable {
     ///   to the last one.
     /// - Returns: `.replay` unless the number is newer than every one before: a key must not meet a number twice.
     package mutating func protectRTP(_ packet: inout Packet, index: UInt64? = nil) -> SRTPResult {
+        assertOwner()
         guard Self.rtpPayloadOffset(packet) != nil else { return drop(.malformed) }
         guard packet.capacity - packet.count >= profile.rtpTagLength else { return drop(.noRoom) }
         guard Self.word(packet, at: 8) == localSSRC else { return drop(.noStream) }
@@ -141,6 +144,7 @@ package struct SRTPSession: ~Copyable {
 
     /// Verifies and decrypts an SRTP packet.
     package mutating func unprotectRTP(_ packet: inout Packet) -> SRTPResult {
+        assertOwner()
         guard let offset = Self.rtpPayloadOffset(packet), packet.count - offset >= profile.rtpTagLength else {
             return drop(.malformed)
         }
@@ -179,6 +183,7 @@ package struct SRTPSession: ~Copyable {
 
     /// Encrypts a compound RTCP packet of `localSSRC` and adds index and tag.
     package mutating func protectRTCP(_ packet: inout Packet) -> SRTPResult {
+        assertOwner()
         guard packet.count >= Self.rtcpHeaderLength, Self.isVersion2(packet) else { return drop(.malformed) }
         guard packet.capacity - packet.count >= profile.rtcpTrailerLength else { return drop(.noRoom) }
         guard Self.word(packet, at: 4) == localSSRC else { return drop(.noStream) }
@@ -191,6 +196,7 @@ package struct SRTPSession: ~Copyable {
 
     /// Verifies and decrypts an SRTCP packet.
     package mutating func unprotectRTCP(_ packet: inout Packet) -> SRTPResult {
+        assertOwner()
         guard packet.count >= Self.rtcpHeaderLength + profile.rtcpTrailerLength, Self.isVersion2(packet) else {
             return drop(.malformed)
         }
@@ -200,6 +206,8 @@ package struct SRTPSession: ~Copyable {
     }
 
     // MARK: - Inside
+
+    private func assertOwner() { assert(owner.isCurrent, "an SRTP session is used by the thread that made it") }
 
     private mutating func drop(_ reason: SRTPDropReason) -> SRTPResult {
         statistics.count(reason)
@@ -239,6 +247,7 @@ package struct SRTPSession: ~Copyable {
     }
 
     private mutating func addStream(_ ssrc: UInt32, carriesRTP: Bool) -> Bool {
+        assertOwner()
         if let known = streamIndex(ssrc) {
             if carriesRTP { streams[known].carriesRTP = true }
             return true
