@@ -168,7 +168,7 @@ import Transport
     @Test("A process that did not run heard no silence, and its outage begins when the call is active")
     func stalled() {
         var recovery = calm()
-        recovery.stalled(now: at(6_000))
+        recovery.stalled(for: .seconds(4), now: at(6_000))
         #expect(recovery.figures.outages.last?.detection == .zero)
         hear(&recovery, from: 6_010, to: 6_010)
         #expect((recovery.figures.outages.last?.gap ?? .zero) <= .milliseconds(10))
