@@ -94,7 +94,7 @@ final class SimulatedClient: SimulatedHost {
 
     private var localAddresses: [SocketAddress] { sockets + freshSockets }
 
-    private func isOpen(_ address: SocketAddress) -> Bool {
+    override func isOpen(_ address: SocketAddress) -> Bool {
         sockets.contains(address) || freshSockets.contains(address)
     }
 
@@ -125,7 +125,6 @@ final class SimulatedClient: SimulatedHost {
     override func take(_ input: Input, now: Instant) {
         switch input {
         case .datagram(let bytes, let path):
-            // What came to a socket that is closed is nobody's.
             guard isOpen(path.local), var packet = pool.take() else { return }
             packet.assign(bytes.span.bytes)
             call.pointee.receive(&packet, path: path, now: now)

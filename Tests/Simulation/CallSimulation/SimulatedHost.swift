@@ -145,6 +145,8 @@ class SimulatedHost: VirtualHost {
     var isLineFinished: Bool { true }
     /// The machine has a line that it neither closes nor gives up.
     final var keepsLine: Bool { line != nil && !isHeld && !isLineFinished }
+    /// The machine reads what comes to `address`.
+    func isOpen(_ address: SocketAddress) -> Bool { true }
     /// The machine has given the line up.
     var hasLostLine: Bool { false }
     /// Takes the machine's events; false when there was none.
@@ -194,7 +196,8 @@ class SimulatedHost: VirtualHost {
 
     private func give(_ input: Input, now: Instant) {
         switch input {
-        case .datagram(let bytes, _): noteTaken(bytes)
+        // What came to a socket that is closed is nobody's.
+        case .datagram(let bytes, let path): if isOpen(path.local) { noteTaken(bytes) }
         case .bytes(_, _, let news): noteTaken(news)
         case .refusal, .lineOpened, .lineClosed, .work: break
         }

@@ -134,6 +134,24 @@ import Transport
         #expect(silent.facts.checkAnswersDelivered == 0)
     }
 
+    @Test("What comes to a socket that is closed has not come, and a pair that went with it needs no refusal") func closed()
+        throws
+    {
+        // The first check is answered after 50 ms: to a port that its interface has taken along.
+        let call = try run {
+            $0.faults = [
+                self.fault(.routeFlap, at: .firstCheck, after: .milliseconds(5), for: .milliseconds(10)),
+                self.fault(.reject, at: .firstCheck, after: .milliseconds(6), for: .seconds(20), on: .udp),
+            ]
+        }
+        #expect(reason(call) == .udpBlocked)
+        #expect(call.facts.checkAnswersDelivered == 0)
+        #expect(call.facts.pairsRefused > 0)
+        #expect(call.facts.pairsRefused + call.facts.pairsGone == call.facts.pairsChecked)
+        var judge = Judge()
+        #expect(judge.judge(call).violations == [])
+    }
+
     @Test("A refused upgrade fails the call with the status") func refusal() throws {
         let call = try run { $0.server.refusal = 403 }
         #expect(outcome(call, .client) == .failed(message: "The conversation was refused (403)."))
