@@ -84,6 +84,9 @@ final class SimulatedClient: SimulatedHost {
     func addressesChanged(to addresses: [IPAddress], isToldTo tellsCall: Bool) {
         sockets = addresses.map { ip in sockets.first { $0.ip == ip } ?? open(ip) }
         freshSockets.removeAll { !addresses.contains($0.ip) }
+        if seenTransport == nil {
+            observer.facts.pairsGone = checkedPairs.count { !isOpen($0.local) && !refusedPairs.contains($0) }
+        }
         if tellsCall { tellSockets() }
     }
 
