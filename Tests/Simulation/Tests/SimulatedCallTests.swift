@@ -235,6 +235,21 @@ import Transport
         #expect(outcome(call, .client) == .ended(.local))
     }
 
+    @Test("Who sleeps as its line is reset has closed it when it wakes, whatever it still had to write") func resetAsleep()
+        throws
+    {
+        var asleep = fault(.suspend, at: .active, after: .seconds(1), for: .seconds(3))
+        asleep.end = .server
+        var hangUp = fault(.hangUp, at: .active, after: .seconds(2))
+        hangUp.end = .client
+        let call = try run {
+            $0.client.preference = .websocket
+            $0.faults = [asleep, hangUp, self.fault(.cutReset, at: .active, after: .milliseconds(3_500))]
+        }
+        #expect(outcome(call, .server) == .ended(.remote))
+        #expect(!call.facts.serverKeepsLine)
+    }
+
     @Test("Forged and replayed datagrams reach the ends and end nothing") func forged() throws {
         let verbs: [FaultVerb] = [
             .forgeCheck, .forgeOldCheck, .forgeMedia, .replayHandshake, .replayMedia, .forgeMessage, .forgeJunk,
