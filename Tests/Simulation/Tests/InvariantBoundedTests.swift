@@ -27,6 +27,32 @@ import Transport
         #expect(sending(181, within: .seconds(1) - 1_000).breaksOnly(.bounded))
     }
 
+    /// `end` sends each of 60 frames to `tuples` addresses, and 70 other packets, within a second.
+    private func moving(_ end: CallEnd, tuples: UInt16) -> HandMadeCall {
+        var call = active()
+        for index in 0..<Int64(70) {
+            let at = Nanoseconds.seconds(2) + .milliseconds(14 * index)
+            call.see(.sent(end, .path(HandMadeCall.path), byteCount: 100, frame: nil), at: at)
+            guard index < 60 else { continue }
+            let frame = UInt32(index + 1)
+            call.see(.captured(end, frame: frame), at: at)
+            for tuple in 0..<tuples {
+                var path = HandMadeCall.path
+                path.remote.port += tuple
+                call.see(.arrived(.client, .path(path), byteCount: 80, frame: nil), at: at)
+                call.see(.sent(end, .path(path), byteCount: 100, frame: frame), at: at)
+            }
+        }
+        call.hangUp(at: .seconds(4))
+        return call
+    }
+
+    @Test func theServerSendsToTwoTuplesWhileThePathMoves() {
+        #expect(moving(.server, tuples: 2).violations == [])
+        #expect(moving(.server, tuples: 3).breaksOnly(.bounded))
+        #expect(moving(.client, tuples: 2).breaksOnly(.bounded))
+    }
+
     @Test(arguments: [60, 61]) func answersToMoreChecksThanAClientSendsAreThePeers(_ answers: Int) {
         var call = sending(181, within: .milliseconds(900))
         var figures = CallFigures()
