@@ -141,6 +141,14 @@ struct InvariantDecidedInTime {
     /// Whether the server should have known by `now` what the client decided at `due`, when its window was over: the line
     /// says so, or is dead itself.
     private func hasMissedDecision(_ due: Instant, _ picture: JudgePicture, now: Instant) -> Bool {
+        var due = due
+        // The window is the client's: it begins with the client's own suspicion and stands still while that is not run, and
+        // an answered check is believed for a while. The client is held to it by itself.
+        if let since = client.recoversSince {
+            due = max(due, since + max(0, JudgeLimits.recovering - client.recovered))
+        } else if let answered = client.outageEnded {
+            due = max(due, answered + JudgeLimits.answerHolds)
+        }
         let decided = max(due, picture.client.resumedAt) + picture.client.stall
         var known = decided + JudgeLimits.goodArrival
         if let goodSince = picture.line.bothSince, picture.lineGoneAt == nil, !picture.client.isSuspended {

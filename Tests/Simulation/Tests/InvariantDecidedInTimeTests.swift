@@ -83,6 +83,28 @@ import Transport
         #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.decidedInTime]))
     }
 
+    @Test(arguments: [0, 1_000]) func theServerWaitsForTheClientsOwnWindow(_ late: Nanoseconds) {
+        var call = HandMadeCall()
+        call.becomeActive(on: .webrtc)
+        call.see(.state(.server, .active, isRecovering: true), at: .seconds(5))
+        call.see(.state(.client, .active, isRecovering: true), at: .milliseconds(6_500))
+        call.see(.state(.client, .ended, isRecovering: false), .outcome(.client, .failed), at: .milliseconds(16_500))
+        let known = Nanoseconds.milliseconds(16_900) + late
+        call.see(.state(.server, .ended, isRecovering: false), .outcome(.server, .failed), at: known)
+        #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.decidedInTime]))
+    }
+
+    @Test(arguments: [0, 1_000]) func andForAnAnswerThatMeantNothing(_ late: Nanoseconds) {
+        var call = HandMadeCall()
+        call.becomeActive(on: .webrtc)
+        for end in CallEnd.allCases { call.see(.state(end, .active, isRecovering: true), at: .seconds(5)) }
+        call.see(.state(.client, .active, isRecovering: false), at: .seconds(14))
+        call.see(.state(.client, .ended, isRecovering: false), .outcome(.client, .failed), at: .seconds(17))
+        let known = Nanoseconds.milliseconds(17_400) + late
+        call.see(.state(.server, .ended, isRecovering: false), .outcome(.server, .failed), at: known)
+        #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.decidedInTime]))
+    }
+
     @Test(arguments: [4_999, 5_000]) func outagesCloserThanFiveSecondsShareOneWindow(_ apart: Int64) {
         var call = HandMadeCall()
         call.becomeActive(on: .webrtc)
