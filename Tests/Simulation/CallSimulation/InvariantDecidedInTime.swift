@@ -42,7 +42,7 @@ struct InvariantDecidedInTime {
 
     /// While a machine is not run its window does not run either; it knows that to the 10 ms between two inputs.
     private func forgive(_ machine: inout End, _ picture: JudgePicture.End, at now: Instant) {
-        guard picture.resumedAt == now, !picture.isSuspended, picture.heldFor > JudgeLimits.pauseSeen else { return }
+        guard picture.resumedAt == now, !picture.isSuspended, picture.mayHaveSeenPause else { return }
         machine.recoversSince = machine.recoversSince.map { $0 + picture.heldFor + JudgeLimits.betweenInputs }
     }
 

@@ -168,6 +168,42 @@ import Transport
         #expect(call.violations.map(\.invariant).contains(.decidedInTime) == (late > 0))
     }
 
+    /// A client that recovers from 2 s on and sleeps for `length` from 4 s on has `spare` more at its window's end.
+    private func pausing(for length: Nanoseconds, spare: Nanoseconds) -> HandMadeCall {
+        var call = HandMadeCall()
+        var suspend = Fault(anchor: .milestone(.active), verb: .suspend)
+        suspend.length = length
+        call.call.scenario.faults = [suspend]
+        call.becomeActive(on: .webrtc)
+        call.see(.state(.client, .active, isRecovering: true), at: .seconds(2))
+        call.see(.fault(index: 0, isBeginning: true), at: .seconds(4))
+        call.see(.fault(index: 0, isBeginning: false), at: .seconds(4) + length)
+        call.see(.state(.client, .active, isRecovering: false), at: .seconds(12) + spare)
+        call.hangUp(at: .seconds(14))
+        return call
+    }
+
+    @Test func aPauseIsMeasuredFromTheInputBeforeIt() {
+        #expect(pausing(for: .milliseconds(991), spare: .milliseconds(1_001)).violations == [])
+        #expect(pausing(for: .milliseconds(991), spare: .milliseconds(1_001) + 1).breaksOnly(.decidedInTime))
+        #expect(pausing(for: .milliseconds(990), spare: 1).breaksOnly(.decidedInTime))
+    }
+
+    @Test(arguments: [0, 1_000]) func aShortPauseBehindALongOneTakesNothingAway(_ late: Nanoseconds) {
+        var call = opened(until: .start)
+        call.call.scenario.faults = [.seconds(10), .milliseconds(50)].map { length in
+            var suspend = Fault(anchor: .milestone(.start), verb: .suspend)
+            suspend.length = length
+            return suspend
+        }
+        call.see(.fault(index: 0, isBeginning: true), at: .seconds(10))
+        call.see(.fault(index: 0, isBeginning: false), at: .seconds(20))
+        call.see(.fault(index: 1, isBeginning: true), at: .seconds(20))
+        call.see(.fault(index: 1, isBeginning: false), at: .milliseconds(20_050))
+        let ended = failed(call, at: .milliseconds(20_100) + late)
+        #expect(ended.violations.map(\.invariant) == (late == 0 ? [] : [.decidedInTime]))
+    }
+
     @Test func aMachineThatIsNotRunIsNotLate() {
         var call = opened(until: .start)
         var suspend = Fault(anchor: .milestone(.start), verb: .suspend)
