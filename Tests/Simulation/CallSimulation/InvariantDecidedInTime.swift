@@ -126,11 +126,14 @@ struct InvariantDecidedInTime {
         }
         guard machine.state == .connecting || machine.state == .active, let cameAt = picture[end].lineHeardAt
         else { return }
-        // What came while the machine was not run is read as it goes on.
+        // What came while the machine was not run is read as it goes on, and any input may wait for a stall.
+        let stall = picture[end].stall
         let heardAt = max(cameAt, picture[end].resumedAt)
         let isOnPath = machine.state == .active && picture[end].transport == .webrtc
         let limit = JudgeLimits.lineDead + (isOnPath ? JudgeLimits.lineLost : 0)
-        if picture.isOverdue(heardAt + limit, of: end, reading: true, now: now) {
+        // The line's death is such an input, too, where the call outlives it.
+        let due = heardAt + stall + limit + (isOnPath ? stall : 0)
+        if picture.isOverdue(due, of: end, reading: true, now: now) {
             findings.report(
                 .decidedInTime, at: now,
                 "\(end) is \(machine.state.rawValue) \(JudgeText.seconds(now - heardAt)) after the line's last byte, "

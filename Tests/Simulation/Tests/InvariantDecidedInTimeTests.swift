@@ -140,6 +140,19 @@ import Transport
         #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.decidedInTime]))
     }
 
+    @Test(arguments: [TransportKind.websocket, .webrtc], [0, 1_000])
+    func eachInputMayWaitForAStall(_ transport: TransportKind, _ late: Nanoseconds) {
+        var call = HandMadeCall()
+        if transport == .websocket { call.call.scenario.client.preference = .websocket }
+        call.call.scenario.client.stall = .milliseconds(5)
+        call.becomeActive(on: transport)
+        call.see(.arrived(.client, .line(0), byteCount: 4, frame: nil), at: .seconds(2))
+        // The last byte, the line's death and, on the path, the end of the call behind it.
+        let limit: Nanoseconds = transport == .websocket ? .milliseconds(10_010) : .milliseconds(40_015)
+        call.hangUp(at: .seconds(2) + limit + late)
+        #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.decidedInTime]))
+    }
+
     @Test(arguments: [0, 1_000]) func whatCameToAMachineThatIsNotRunIsHeardLater(_ late: Nanoseconds) {
         var call = HandMadeCall()
         var suspend = Fault(anchor: .milestone(.active), verb: .suspend)
