@@ -111,7 +111,8 @@ struct InvariantBounded {
     private func checkBridge(
         of end: CallEnd, at now: Instant, picture: JudgePicture, findings: inout JudgeFindings
     ) {
-        guard picture[end].isBridgeAsked, let asked = picture[end].suspectSince, picture.client.transport == .webrtc,
+        // A bridge that is asked for anew, for a reason of its own, is another one.
+        guard let asked = picture[end].bridgeAskedAt, picture.client.transport == .webrtc,
             picture.server.transport == .webrtc, let goodSince = picture.path.bothSince,
             let runSince = picture.bothRunSince
         else { return }

@@ -89,6 +89,18 @@ import Transport
         #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.bounded]))
     }
 
+    @Test func aBridgeIsMeasuredFromItsOwnBeginning() {
+        var call = active()
+        // The server's goes on in the client's eyes: the line never says that it is off.
+        call.see(.bridge(.server, isAsked: true), at: .seconds(2))
+        call.see(.bridge(.server, isAsked: false), at: .seconds(4))
+        call.see(.bridge(.client, isAsked: true), at: .milliseconds(5_500))
+        call.see(.figures(.client, CallFigures()), at: .milliseconds(5_900))
+        call.see(.bridge(.client, isAsked: false), at: .milliseconds(7_500))
+        call.hangUp(at: .seconds(8))
+        #expect(call.violations == [])
+    }
+
     @Test(arguments: [0, 1_000]) func anEndedCallIsSilentAfterASecond(_ late: Nanoseconds) {
         var call = active()
         call.hangUp(at: .seconds(4))
