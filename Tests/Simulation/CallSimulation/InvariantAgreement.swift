@@ -109,8 +109,12 @@ struct InvariantAgreement {
         // Before the first select there is nothing to agree on; and one end cannot know what the other has just said.
         guard picture.client.epoch > 0, let goodSince = picture.line.bothSince else { return }
         let settled = max(differSince, goodSince) + JudgeLimits.goodArrival
+        // What has come is known once it is read, which each input may wait for.
+        let hasRead =
+            client.lineBytesSent == client.lineBytesArrived
+            && picture.isOverdue(picture.server.lineHeardAt ?? settled, of: .server, now: now)
         guard picture.isOverdue(settled, of: .client, now: now), picture.isOverdue(settled, of: .server, now: now),
-            client.lineBytesSent == client.lineBytesArrived || now > settled + JudgeLimits.goodArrival
+            hasRead || now > settled + JudgeLimits.goodArrival
         else { return }
         findings.report(
             .agreement, at: now,

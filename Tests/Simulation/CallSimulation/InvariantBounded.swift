@@ -12,6 +12,21 @@ struct InvariantBounded {
         /// Answers to checks by the last figures and by those before, and when there were too many packets since.
         var answers = (last: 0, before: 0)
         var tooManyAt: Instant?
+        /// The newest frame on the path, where it went first, and whether it went elsewhere, too.
+        var frame: UInt32 = 0
+        var framePath: NetworkPath?
+        var isCopied = false
+
+        /// A move of the path to a tuple that is not confirmed yet keeps the old one and sends to both (media-path.md):
+        /// 50 packets of audio a second are those of one of them, the second copy is the move's. There is no third.
+        mutating func isCopy(_ frame: UInt32, on path: NetworkPath) -> Bool {
+            if frame == self.frame, path != framePath, !isCopied {
+                isCopied = true
+                return true
+            }
+            if frame != self.frame { (self.frame, framePath, isCopied) = (frame, path, false) }
+            return false
+        }
 
         /// Adds a packet; true when it is one too many in a second.
         mutating func add(_ now: Instant) -> Bool {
@@ -37,6 +52,7 @@ struct InvariantBounded {
         window.figuresAt = nil
         window.answers = (0, 0)
         window.tooManyAt = nil
+        (window.frame, window.framePath, window.isCopied) = (0, nil, false)
     }
 
     /// Answers are as many as the checks that came, and those may come all at once that the network, or a sleep, held up:
@@ -49,14 +65,17 @@ struct InvariantBounded {
     }
 
     mutating func send(
-        from end: CallEnd, on wire: Wire, isAudio: Bool, at now: Instant, picture: JudgePicture,
+        _ frame: UInt32?, from end: CallEnd, on wire: Wire, at now: Instant, picture: JudgePicture,
         findings: inout JudgeFindings
     ) {
         // Of the line's stream only audio is cut into packets.
-        if case .line = wire, !isAudio { return }
+        if case .line = wire, frame == nil { return }
         switch end {
         case .client: if client.add(now), client.tooManyAt == nil { client.tooManyAt = now }
-        case .server: if server.add(now), server.tooManyAt == nil { server.tooManyAt = now }
+        case .server:
+            var isCopy = false
+            if case .path(let path) = wire, let frame { isCopy = server.isCopy(frame, on: path) }
+            if !isCopy, server.add(now), server.tooManyAt == nil { server.tooManyAt = now }
         }
         if case .path = wire, let endedAt = picture[end].endedAt, now - endedAt > JudgeLimits.lastWords {
             findings.report(
@@ -92,7 +111,8 @@ struct InvariantBounded {
     private func checkBridge(
         of end: CallEnd, at now: Instant, picture: JudgePicture, findings: inout JudgeFindings
     ) {
-        guard picture[end].isBridgeAsked, let asked = picture[end].suspectSince, picture.client.transport == .webrtc,
+        // A bridge that is asked for anew, for a reason of its own, is another one.
+        guard let asked = picture[end].bridgeAskedAt, picture.client.transport == .webrtc,
             picture.server.transport == .webrtc, let goodSince = picture.path.bothSince,
             let runSince = picture.bothRunSince
         else { return }

@@ -42,7 +42,7 @@ struct InvariantDecidedInTime {
 
     /// While a machine is not run its window does not run either; it knows that to the 10 ms between two inputs.
     private func forgive(_ machine: inout End, _ picture: JudgePicture.End, at now: Instant) {
-        guard picture.resumedAt == now, !picture.isSuspended, picture.heldFor > JudgeLimits.pauseSeen else { return }
+        guard picture.resumedAt == now, !picture.isSuspended, picture.mayHaveSeenPause else { return }
         machine.recoversSince = machine.recoversSince.map { $0 + picture.heldFor + JudgeLimits.betweenInputs }
     }
 
@@ -126,11 +126,14 @@ struct InvariantDecidedInTime {
         }
         guard machine.state == .connecting || machine.state == .active, let cameAt = picture[end].lineHeardAt
         else { return }
-        // What came while the machine was not run is read as it goes on.
+        // What came while the machine was not run is read as it goes on, and any input may wait for a stall.
+        let stall = picture[end].stall
         let heardAt = max(cameAt, picture[end].resumedAt)
         let isOnPath = machine.state == .active && picture[end].transport == .webrtc
         let limit = JudgeLimits.lineDead + (isOnPath ? JudgeLimits.lineLost : 0)
-        if picture.isOverdue(heardAt + limit, of: end, reading: true, now: now) {
+        // The line's death is such an input, too, where the call outlives it.
+        let due = heardAt + stall + limit + (isOnPath ? stall : 0)
+        if picture.isOverdue(due, of: end, reading: true, now: now) {
             findings.report(
                 .decidedInTime, at: now,
                 "\(end) is \(machine.state.rawValue) \(JudgeText.seconds(now - heardAt)) after the line's last byte, "
@@ -141,6 +144,14 @@ struct InvariantDecidedInTime {
     /// Whether the server should have known by `now` what the client decided at `due`, when its window was over: the line
     /// says so, or is dead itself.
     private func hasMissedDecision(_ due: Instant, _ picture: JudgePicture, now: Instant) -> Bool {
+        var due = due
+        // The window is the client's: it begins with the client's own suspicion and stands still while that is not run, and
+        // an answered check is believed for a while. The client is held to it by itself.
+        if let since = client.recoversSince {
+            due = max(due, since + max(0, JudgeLimits.recovering - client.recovered))
+        } else if let answered = client.outageEnded {
+            due = max(due, answered + JudgeLimits.answerHolds)
+        }
         let decided = max(due, picture.client.resumedAt) + picture.client.stall
         var known = decided + JudgeLimits.goodArrival
         if let goodSince = picture.line.bothSince, picture.lineGoneAt == nil, !picture.client.isSuspended {

@@ -72,7 +72,17 @@ struct InvariantLiveness {
         _ outcome: CallOutcome, of end: CallEnd, at now: Instant, picture: JudgePicture,
         findings: inout JudgeFindings
     ) {
-        guard let healedAt, now > healedAt, case .ended(.failed(let message)) = outcome else { return }
+        guard let healedAt else { return }
+        let message: String
+        switch outcome {
+        case .ended(.failed(let why)): message = why
+        case .failed:
+            // Set-up on a line that was not made good may fail, and its end ends both: the server may be active already.
+            if picture[end].transport == .websocket, !isHealed(.websocket) { isLineGivenUp = true }
+            return
+        case .ended(.local), .ended(.remote): return
+        }
+        guard now > healedAt else { return }
         let silence = picture[end].lineHeardAt.map { now - $0 } ?? 0
         switch picture[end].transport {
         // A call on the media path lives 30 s without its line, which no fault need have touched any more.

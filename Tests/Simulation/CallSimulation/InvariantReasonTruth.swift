@@ -44,7 +44,8 @@ enum InvariantReasonTruth {
         switch reason {
         case .udpBlocked:
             if facts.pairsChecked == 0 { return "no pair was checked" }
-            return facts.pairsRefused >= facts.pairsChecked
+            // Each pair means each that there is: one that went with its socket is none any more.
+            return facts.pairsRefused > 0 && facts.pairsRefused + facts.pairsGone >= facts.pairsChecked
                 ? nil : "only \(facts.pairsRefused) of \(facts.pairsChecked) pairs were refused"
         case .iceRejected: return facts.checkErrorsDelivered > 0 ? nil : "no error response came"
         default: return nil

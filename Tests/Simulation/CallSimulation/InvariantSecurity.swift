@@ -16,10 +16,14 @@ struct InvariantSecurity {
         heardAt.append((path, now))
     }
 
-    func send(_ path: NetworkPath, from end: CallEnd, isAudio: Bool, at now: Instant, findings: inout JudgeFindings) {
+    func send(
+        _ path: NetworkPath, from end: CallEnd, isAudio: Bool, at now: Instant, picture: JudgePicture,
+        findings: inout JudgeFindings
+    ) {
         guard end == .client, isAudio else { return }
         for known in heardAt where known.path == path {
-            guard now - known.at > JudgeLimits.consent else { return }
+            // An answer is known when it is read, which may be a stall behind its coming.
+            guard now - known.at > JudgeLimits.consent + picture.client.stall else { return }
             return findings.report(
                 .security, at: now,
                 "the client sends audio on a pair that last answered \(JudgeText.seconds(now - known.at)) ago")

@@ -122,9 +122,10 @@ package struct Judge {
     }
 
     private mutating func send(_ frame: UInt32?, from end: CallEnd, on wire: Wire, at now: Instant) {
-        bounded.send(from: end, on: wire, isAudio: frame != nil, at: now, picture: picture, findings: &findings)
+        bounded.send(frame, from: end, on: wire, at: now, picture: picture, findings: &findings)
         switch wire {
-        case .path(let path): security.send(path, from: end, isAudio: frame != nil, at: now, findings: &findings)
+        case .path(let path):
+            security.send(path, from: end, isAudio: frame != nil, at: now, picture: picture, findings: &findings)
         case .line: break
         }
     }

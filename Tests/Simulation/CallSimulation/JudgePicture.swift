@@ -28,6 +28,8 @@ final class JudgePicture {
         var heldSince: Instant?
         /// How long it was not run when it was last.
         var heldFor: Nanoseconds = 0
+        /// What came in a pause that it has seen is read until then: another pause behind it takes nothing of that away.
+        var readsUntil = Instant.zero
         /// Each input may wait this long.
         var stall: Nanoseconds = 0
         /// Its application talks without a pause since.
@@ -60,6 +62,9 @@ final class JudgePicture {
 
         /// Its machine is not being run.
         var isSuspended: Bool { suspensions > 0 }
+
+        /// It measures a pause from the last input before it, and may have seen this one.
+        var mayHaveSeenPause: Bool { heldFor + JudgeLimits.betweenInputs > JudgeLimits.pauseSeen }
     }
 
     /// Since when each direction is good; nil while it is not.
@@ -117,8 +122,8 @@ final class JudgePicture {
     /// with `reading` when it has read what came meanwhile.
     func isOverdue(_ deadline: Instant, of end: CallEnd, reading: Bool = false, now: Instant) -> Bool {
         let machine = end == .client ? client : server
-        let reads = reading && machine.heldFor > JudgeLimits.pauseSeen ? JudgeLimits.readFirst : 0
-        return !machine.isSuspended && now > max(deadline, machine.resumedAt + reads) + machine.stall
+        let runs = reading ? max(machine.resumedAt, machine.readsUntil) : machine.resumedAt
+        return !machine.isSuspended && now > max(deadline, runs) + machine.stall
     }
 
     /// Since when `time` has been true of both ends: they are active and run.
@@ -258,6 +263,7 @@ final class JudgePicture {
                     if let since = machine.heldSince, !machine.isSuspended {
                         machine.heldFor = now - since
                         machine.heldSince = nil
+                        if machine.mayHaveSeenPause { machine.readsUntil = now + JudgeLimits.readFirst }
                     } else {
                         machine.heldSince = machine.heldSince ?? now
                     }

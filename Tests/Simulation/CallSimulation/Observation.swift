@@ -173,6 +173,8 @@ package struct CallFacts: Sendable {
     /// Pairs on which the client has sent a check, and those of them where a send was refused before the choice.
     package var pairsChecked = 0
     package var pairsRefused = 0
+    /// Those that were not refused and went with their socket: nobody checks them any more, and no answer could reach them.
+    package var pairsGone = 0
     /// The server has presented another certificate than its description names.
     package var isCertificateSwapped = false
     /// The two ends have no SRTP profile in common.

@@ -84,6 +84,9 @@ final class SimulatedClient: SimulatedHost {
     func addressesChanged(to addresses: [IPAddress], isToldTo tellsCall: Bool) {
         sockets = addresses.map { ip in sockets.first { $0.ip == ip } ?? open(ip) }
         freshSockets.removeAll { !addresses.contains($0.ip) }
+        if seenTransport == nil {
+            observer.facts.pairsGone = checkedPairs.count { !isOpen($0.local) && !refusedPairs.contains($0) }
+        }
         if tellsCall { tellSockets() }
     }
 
@@ -94,7 +97,7 @@ final class SimulatedClient: SimulatedHost {
 
     private var localAddresses: [SocketAddress] { sockets + freshSockets }
 
-    private func isOpen(_ address: SocketAddress) -> Bool {
+    override func isOpen(_ address: SocketAddress) -> Bool {
         sockets.contains(address) || freshSockets.contains(address)
     }
 
@@ -125,7 +128,6 @@ final class SimulatedClient: SimulatedHost {
     override func take(_ input: Input, now: Instant) {
         switch input {
         case .datagram(let bytes, let path):
-            // What came to a socket that is closed is nobody's.
             guard isOpen(path.local), var packet = pool.take() else { return }
             packet.assign(bytes.span.bytes)
             call.pointee.receive(&packet, path: path, now: now)

@@ -59,6 +59,8 @@ class SimulatedHost: VirtualHost {
     /// The number of the line for the observer.
     var lineNumber = 0
     @exclusivity(unchecked) private(set) var hasLineEnded = false
+    /// The stream is gone: nothing more goes into it, and its descriptor has been given back.
+    private var isLineReset = false
 
     // Held up.
     @exclusivity(unchecked) private var heldUntil = Instant(nanoseconds: .min)
@@ -144,7 +146,9 @@ class SimulatedHost: VirtualHost {
     func lineOutput(atMost limit: Int) -> [UInt8] { [] }
     var isLineFinished: Bool { true }
     /// The machine has a line that it neither closes nor gives up.
-    final var keepsLine: Bool { line != nil && !isHeld && !isLineFinished }
+    final var keepsLine: Bool { line != nil && !isHeld && !isLineReset && !isLineFinished }
+    /// The machine reads what comes to `address`.
+    func isOpen(_ address: SocketAddress) -> Bool { true }
     /// The machine has given the line up.
     var hasLostLine: Bool { false }
     /// Takes the machine's events; false when there was none.
@@ -194,8 +198,13 @@ class SimulatedHost: VirtualHost {
 
     private func give(_ input: Input, now: Instant) {
         switch input {
-        case .datagram(let bytes, _): noteTaken(bytes)
+        // What came to a socket that is closed is nobody's.
+        case .datagram(let bytes, let path): if isOpen(path.local) { noteTaken(bytes) }
         case .bytes(_, _, let news): noteTaken(news)
+        case .lineClosed(_, .rst):
+            isLineReset = true
+            pending = []
+            pendingBegin = 0
         case .refusal, .lineOpened, .lineClosed, .work: break
         }
         take(input, now: now)
@@ -213,6 +222,7 @@ class SimulatedHost: VirtualHost {
         self.line = line
         lineNumber = number
         hasLineEnded = false
+        isLineReset = false
         pending = []
         pendingBegin = 0
         sentTap = LineTap()
@@ -360,7 +370,7 @@ class SimulatedHost: VirtualHost {
     // MARK: The line
 
     private func flushLine(now: Instant) {
-        guard let line, let hostID, !hasLineEnded else { return }
+        guard let line, let hostID, !hasLineEnded, !isLineReset else { return }
         while true {
             if pendingBegin == pending.count {
                 let output = lineOutput(atMost: Self.lineRoom)

@@ -22,6 +22,19 @@ import Transport
         #expect(selecting(.milliseconds(400) + 1_000).breaksOnly(.agreement))
     }
 
+    @Test(arguments: [0, 1_000]) func whatHasComeMayWaitToBeRead(_ late: Nanoseconds) {
+        var call = HandMadeCall()
+        call.call.facts.wasFallbackRequested = true
+        call.call.scenario.server.stall = .milliseconds(6)
+        call.becomeActive(on: .webrtc)
+        call.see(.sent(.client, .line(0), byteCount: 40, frame: nil), at: .seconds(2))
+        call.see(.choice(.client, epoch: 2, .websocket, fallback), at: .seconds(2))
+        call.see(.arrived(.server, .line(0), byteCount: 40, frame: nil), at: .milliseconds(2_420))
+        call.see(.choice(.server, epoch: 2, .websocket, fallback), at: .milliseconds(2_426) + late)
+        call.hangUp(at: .seconds(3))
+        #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.agreement]))
+    }
+
     @Test func onALineThatIsNotGoodNobodyNeedsToAgree() {
         var call = HandMadeCall()
         call.call.facts.wasFallbackRequested = true

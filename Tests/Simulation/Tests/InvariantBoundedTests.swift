@@ -27,6 +27,32 @@ import Transport
         #expect(sending(181, within: .seconds(1) - 1_000).breaksOnly(.bounded))
     }
 
+    /// `end` sends each of 60 frames to `tuples` addresses, and 70 other packets, within a second.
+    private func moving(_ end: CallEnd, tuples: UInt16) -> HandMadeCall {
+        var call = active()
+        for index in 0..<Int64(70) {
+            let at = Nanoseconds.seconds(2) + .milliseconds(14 * index)
+            call.see(.sent(end, .path(HandMadeCall.path), byteCount: 100, frame: nil), at: at)
+            guard index < 60 else { continue }
+            let frame = UInt32(index + 1)
+            call.see(.captured(end, frame: frame), at: at)
+            for tuple in 0..<tuples {
+                var path = HandMadeCall.path
+                path.remote.port += tuple
+                call.see(.arrived(.client, .path(path), byteCount: 80, frame: nil), at: at)
+                call.see(.sent(end, .path(path), byteCount: 100, frame: frame), at: at)
+            }
+        }
+        call.hangUp(at: .seconds(4))
+        return call
+    }
+
+    @Test func theServerSendsToTwoTuplesWhileThePathMoves() {
+        #expect(moving(.server, tuples: 2).violations == [])
+        #expect(moving(.server, tuples: 3).breaksOnly(.bounded))
+        #expect(moving(.client, tuples: 2).breaksOnly(.bounded))
+    }
+
     @Test(arguments: [60, 61]) func answersToMoreChecksThanAClientSendsAreThePeers(_ answers: Int) {
         var call = sending(181, within: .milliseconds(900))
         var figures = CallFigures()
@@ -61,6 +87,18 @@ import Transport
         call.see(.figures(.client, CallFigures()), at: .milliseconds(5_700) + late)
         call.hangUp(at: .seconds(6))
         #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.bounded]))
+    }
+
+    @Test func aBridgeIsMeasuredFromItsOwnBeginning() {
+        var call = active()
+        // The server's goes on in the client's eyes: the line never says that it is off.
+        call.see(.bridge(.server, isAsked: true), at: .seconds(2))
+        call.see(.bridge(.server, isAsked: false), at: .seconds(4))
+        call.see(.bridge(.client, isAsked: true), at: .milliseconds(5_500))
+        call.see(.figures(.client, CallFigures()), at: .milliseconds(5_900))
+        call.see(.bridge(.client, isAsked: false), at: .milliseconds(7_500))
+        call.hangUp(at: .seconds(8))
+        #expect(call.violations == [])
     }
 
     @Test(arguments: [0, 1_000]) func anEndedCallIsSilentAfterASecond(_ late: Nanoseconds) {

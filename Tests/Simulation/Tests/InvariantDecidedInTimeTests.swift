@@ -83,6 +83,28 @@ import Transport
         #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.decidedInTime]))
     }
 
+    @Test(arguments: [0, 1_000]) func theServerWaitsForTheClientsOwnWindow(_ late: Nanoseconds) {
+        var call = HandMadeCall()
+        call.becomeActive(on: .webrtc)
+        call.see(.state(.server, .active, isRecovering: true), at: .seconds(5))
+        call.see(.state(.client, .active, isRecovering: true), at: .milliseconds(6_500))
+        call.see(.state(.client, .ended, isRecovering: false), .outcome(.client, .failed), at: .milliseconds(16_500))
+        let known = Nanoseconds.milliseconds(16_900) + late
+        call.see(.state(.server, .ended, isRecovering: false), .outcome(.server, .failed), at: known)
+        #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.decidedInTime]))
+    }
+
+    @Test(arguments: [0, 1_000]) func andForAnAnswerThatMeantNothing(_ late: Nanoseconds) {
+        var call = HandMadeCall()
+        call.becomeActive(on: .webrtc)
+        for end in CallEnd.allCases { call.see(.state(end, .active, isRecovering: true), at: .seconds(5)) }
+        call.see(.state(.client, .active, isRecovering: false), at: .seconds(14))
+        call.see(.state(.client, .ended, isRecovering: false), .outcome(.client, .failed), at: .seconds(17))
+        let known = Nanoseconds.milliseconds(17_400) + late
+        call.see(.state(.server, .ended, isRecovering: false), .outcome(.server, .failed), at: known)
+        #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.decidedInTime]))
+    }
+
     @Test(arguments: [4_999, 5_000]) func outagesCloserThanFiveSecondsShareOneWindow(_ apart: Int64) {
         var call = HandMadeCall()
         call.becomeActive(on: .webrtc)
@@ -118,6 +140,19 @@ import Transport
         #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.decidedInTime]))
     }
 
+    @Test(arguments: [TransportKind.websocket, .webrtc], [0, 1_000])
+    func eachInputMayWaitForAStall(_ transport: TransportKind, _ late: Nanoseconds) {
+        var call = HandMadeCall()
+        if transport == .websocket { call.call.scenario.client.preference = .websocket }
+        call.call.scenario.client.stall = .milliseconds(5)
+        call.becomeActive(on: transport)
+        call.see(.arrived(.client, .line(0), byteCount: 4, frame: nil), at: .seconds(2))
+        // The last byte, the line's death and, on the path, the end of the call behind it.
+        let limit: Nanoseconds = transport == .websocket ? .milliseconds(10_010) : .milliseconds(40_015)
+        call.hangUp(at: .seconds(2) + limit + late)
+        #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.decidedInTime]))
+    }
+
     @Test(arguments: [0, 1_000]) func whatCameToAMachineThatIsNotRunIsHeardLater(_ late: Nanoseconds) {
         var call = HandMadeCall()
         var suspend = Fault(anchor: .milestone(.active), verb: .suspend)
@@ -144,6 +179,42 @@ import Transport
         let end = Instant.zero + .milliseconds(15_010) + late
         call.see(.state(.client, .active, isRecovering: false), at: end - .zero)
         #expect(call.violations.map(\.invariant).contains(.decidedInTime) == (late > 0))
+    }
+
+    /// A client that recovers from 2 s on and sleeps for `length` from 4 s on has `spare` more at its window's end.
+    private func pausing(for length: Nanoseconds, spare: Nanoseconds) -> HandMadeCall {
+        var call = HandMadeCall()
+        var suspend = Fault(anchor: .milestone(.active), verb: .suspend)
+        suspend.length = length
+        call.call.scenario.faults = [suspend]
+        call.becomeActive(on: .webrtc)
+        call.see(.state(.client, .active, isRecovering: true), at: .seconds(2))
+        call.see(.fault(index: 0, isBeginning: true), at: .seconds(4))
+        call.see(.fault(index: 0, isBeginning: false), at: .seconds(4) + length)
+        call.see(.state(.client, .active, isRecovering: false), at: .seconds(12) + spare)
+        call.hangUp(at: .seconds(14))
+        return call
+    }
+
+    @Test func aPauseIsMeasuredFromTheInputBeforeIt() {
+        #expect(pausing(for: .milliseconds(991), spare: .milliseconds(1_001)).violations == [])
+        #expect(pausing(for: .milliseconds(991), spare: .milliseconds(1_001) + 1).breaksOnly(.decidedInTime))
+        #expect(pausing(for: .milliseconds(990), spare: 1).breaksOnly(.decidedInTime))
+    }
+
+    @Test(arguments: [0, 1_000]) func aShortPauseBehindALongOneTakesNothingAway(_ late: Nanoseconds) {
+        var call = opened(until: .start)
+        call.call.scenario.faults = [.seconds(10), .milliseconds(50)].map { length in
+            var suspend = Fault(anchor: .milestone(.start), verb: .suspend)
+            suspend.length = length
+            return suspend
+        }
+        call.see(.fault(index: 0, isBeginning: true), at: .seconds(10))
+        call.see(.fault(index: 0, isBeginning: false), at: .seconds(20))
+        call.see(.fault(index: 1, isBeginning: true), at: .seconds(20))
+        call.see(.fault(index: 1, isBeginning: false), at: .milliseconds(20_050))
+        let ended = failed(call, at: .milliseconds(20_100) + late)
+        #expect(ended.violations.map(\.invariant) == (late == 0 ? [] : [.decidedInTime]))
     }
 
     @Test func aMachineThatIsNotRunIsNotLate() {

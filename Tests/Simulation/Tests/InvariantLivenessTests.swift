@@ -88,6 +88,24 @@ import Transport
         #expect(failingOnTheLine(good: .line, silence: .seconds(10)).breaksOnly(.liveness))
     }
 
+    @Test(arguments: [AudioCarriage.path, .line]) func whoIsActiveFailsWithSetUpOnALineThatWasNotMadeGood(
+        _ good: AudioCarriage
+    ) {
+        var call = HandMadeCall()
+        call.call.scenario.client.preference = .websocket
+        call.call.facts.healingSince = Instant(nanoseconds: .seconds(5))
+        call.call.facts.healedCarriage = good
+        call.becomeActive(on: .websocket)
+        call.call.observations.removeAll { if case .state(.client, .active, _) = $0.what { true } else { false } }
+        call.see(
+            .state(.client, .ended, isRecovering: false), .outcome(.client, .failed(message: "not active")),
+            at: .seconds(16))
+        call.see(
+            .state(.server, .ended, isRecovering: false),
+            .outcome(.server, .ended(.failed(message: "not active"))), at: .seconds(20))
+        #expect(call.violations.map(\.invariant) == (good == .path ? [] : [.liveness]))
+    }
+
     @Test(arguments: [0, 1_000]) func itFailsWithinTwelveSecondsOrNotAtAll(_ late: Nanoseconds) {
         var call = healing()
         let outcome = CallOutcome.ended(.failed(message: "lost"))

@@ -146,6 +146,14 @@ import Transport
             $0.facts.pairsChecked = 2
             $0.facts.pairsRefused = 1
         },
+        Case(reason: .udpBlocked) {
+            $0.facts.pairsChecked = 3
+            $0.facts.pairsRefused = 2
+            $0.facts.pairsGone = 1
+        } lie: {
+            $0.facts.pairsChecked = 1
+            $0.facts.pairsGone = 1
+        },
         Case(reason: .iceNoResponse) { _ in
         } lie: {
             $0.facts.checkAnswersDelivered = 1

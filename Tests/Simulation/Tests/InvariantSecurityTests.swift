@@ -4,8 +4,9 @@ import Testing
 import Transport
 
 @Suite struct InvariantSecurityTests {
-    private func sending(after silence: Nanoseconds?) -> HandMadeCall {
+    private func sending(after silence: Nanoseconds?, stall: Nanoseconds = 0) -> HandMadeCall {
         var call = HandMadeCall()
+        call.call.scenario.client.stall = stall
         call.becomeActive(on: .webrtc)
         if silence != nil {
             call.see(.arrived(.client, .path(HandMadeCall.path), byteCount: 80, frame: nil), at: .seconds(1))
@@ -21,6 +22,11 @@ import Transport
         #expect(sending(after: .seconds(30)).violations == [])
         #expect(sending(after: .seconds(30) + 1_000).breaksOnly(.security))
         #expect(sending(after: nil).breaksOnly(.security))
+    }
+
+    @Test func anAnswerThatIsReadLateCountsFromThen() {
+        #expect(sending(after: .seconds(30) + .milliseconds(6), stall: .milliseconds(6)).violations == [])
+        #expect(sending(after: .seconds(30) + .milliseconds(6) + 1, stall: .milliseconds(6)).breaksOnly(.security))
     }
 
     @Test(arguments: [0, 1]) func mediaGoesOnlyWhereACheckCameFrom(_ count: Int) {

@@ -134,6 +134,24 @@ import Transport
         #expect(silent.facts.checkAnswersDelivered == 0)
     }
 
+    @Test("What comes to a socket that is closed has not come, and a pair that went with it needs no refusal") func closed()
+        throws
+    {
+        // The first check is answered after 50 ms: to a port that its interface has taken along.
+        let call = try run {
+            $0.faults = [
+                self.fault(.routeFlap, at: .firstCheck, after: .milliseconds(5), for: .milliseconds(10)),
+                self.fault(.reject, at: .firstCheck, after: .milliseconds(6), for: .seconds(20), on: .udp),
+            ]
+        }
+        #expect(reason(call) == .udpBlocked)
+        #expect(call.facts.checkAnswersDelivered == 0)
+        #expect(call.facts.pairsRefused > 0)
+        #expect(call.facts.pairsRefused + call.facts.pairsGone == call.facts.pairsChecked)
+        var judge = Judge()
+        #expect(judge.judge(call).violations == [])
+    }
+
     @Test("A refused upgrade fails the call with the status") func refusal() throws {
         let call = try run { $0.server.refusal = 403 }
         #expect(outcome(call, .client) == .failed(message: "The conversation was refused (403)."))
@@ -215,6 +233,21 @@ import Transport
         }
         #expect(sent == 0)
         #expect(outcome(call, .client) == .ended(.local))
+    }
+
+    @Test("Who sleeps as its line is reset has closed it when it wakes, whatever it still had to write") func resetAsleep()
+        throws
+    {
+        var asleep = fault(.suspend, at: .active, after: .seconds(1), for: .seconds(3))
+        asleep.end = .server
+        var hangUp = fault(.hangUp, at: .active, after: .seconds(2))
+        hangUp.end = .client
+        let call = try run {
+            $0.client.preference = .websocket
+            $0.faults = [asleep, hangUp, self.fault(.cutReset, at: .active, after: .milliseconds(3_500))]
+        }
+        #expect(outcome(call, .server) == .ended(.remote))
+        #expect(!call.facts.serverKeepsLine)
     }
 
     @Test("Forged and replayed datagrams reach the ends and end nothing") func forged() throws {
