@@ -85,6 +85,36 @@ import Testing
         #expect(network.client.probingSince == nil)
     }
 
+    @Test func `one answer behind many lost checks does not end the probing where another pair may do better`() throws {
+        var network = try network(["192.0.2.10", "192.0.2.20"])
+        let first = try path("192.0.2.10")
+        let second = try path("192.0.2.20")
+        network.swallow = { _, _, _ in true }
+        probe(&network, for: .milliseconds(300))
+        silence(&network, second.local)
+        network.client.probe(now: network.now)
+        network.run(for: .milliseconds(45))
+        #expect(network.client.lastAnswerAt.map { network.now - $0 < .milliseconds(10) } == true)
+        network.swallow = { _, _, _ in true }
+        probe(&network, for: .milliseconds(200))
+        #expect(!network.clientEvents.contains(.probeAnswered(first, roundTrip: .milliseconds(40))))
+        silence(&network, first.local)
+        probe(&network, for: .milliseconds(100))
+        #expect(network.client.selectedPath == second)
+        #expect(network.clientEvents.contains(.probeAnswered(second, roundTrip: .milliseconds(40))))
+    }
+
+    @Test func `a second answer in a row shows that the selected pair is back`() throws {
+        var network = try network(["192.0.2.10", "192.0.2.20"])
+        let first = try path("192.0.2.10")
+        network.swallow = { _, _, _ in true }
+        probe(&network, for: .milliseconds(300))
+        silence(&network, try path("192.0.2.20").local)
+        probe(&network, for: .milliseconds(110))
+        #expect(network.client.selectedPath == first)
+        #expect(network.clientEvents.contains(.probeAnswered(first, roundTrip: .milliseconds(40))))
+    }
+
     @Test func `a selected pair whose nomination came from elsewhere first is nominated again`() throws {
         var network = try network(["192.0.2.10", "192.0.2.20"])
         let first = try path("192.0.2.10")

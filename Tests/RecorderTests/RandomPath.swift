@@ -64,5 +64,6 @@ struct RandomPath {
         if chance(4_000) { tell(.stalled(for: .seconds(2))) }
         if recovery.hasOutage, chance(500) { tell(.moved) }
         if recovery.hasOutage, chance(900) { tell(.restarted) }
+        if recovery.isBridgeAsked, chance(60) { tell(.behind) }
     }
 }

@@ -108,7 +108,7 @@ import Testing
         let recovery: [PathRecovery.Input] =
             [
                 .heard, .answered(isSamePair: true), .restarted, .peerBridge(true), .reported(standstills: 3),
-                .stalled(for: .milliseconds(1_500)), .timeout, .moved,
+                .stalled(for: .milliseconds(1_500)), .timeout, .moved, .behind,
             ] + OutageCause.allCases.map { .suspect($0) } + OutageOutcome.allCases.map { .stop($0) }
         for input in recovery { try check(input) }
         let recoveryEffects: [PathRecovery.Effect] = [

@@ -103,6 +103,23 @@ import Transport
         #expect(recovery.nextDeadline == .never && !recovery.isBridging)
     }
 
+    @Test("The bridge waits for a path that is far behind the line, a second at most", arguments: [4_300, 6_000])
+    func behindTheLine(_ last: Int64) {
+        var recovery = calm()
+        run(&recovery, to: 2_499)
+        // By itself it would end at 4,350 ms.
+        let end = last == 4_300 ? 4_800 : 5_350
+        for time in stride(from: Int64(2_500), to: Int64(end), by: 20) {
+            run(&recovery, to: time - 1)
+            recovery.heard(now: at(time))
+            if time <= last { recovery.behind(now: at(time)) }
+        }
+        run(&recovery, to: Int64(end) - 1)
+        #expect(recovery.isBridgeAsked && !recovery.hasOutage)
+        run(&recovery, to: Int64(end))
+        #expect(!recovery.isBridgeAsked)
+    }
+
     @Test("What comes back by itself within a second is a false alarm: the threshold doubles, the bridge lasts 2 s")
     func falseAlarm() {
         var recovery = calm()

@@ -76,12 +76,17 @@ extension ICEFullAgent {
         place.generation > 0 && probingSince != nil
     }
 
-    /// An answer to a check since `probe` was called ends the probing, and its pair takes over.
+    /// An answer to a check since `probe` was called ends the probing, and its pair takes over. One to the selected pair that
+    /// comes behind one that did not does not yet, where another pair may do better: the next one will, or the other's.
     mutating func endProbe(_ index: Int, answering transaction: OutstandingChecks.Check, now: Instant) {
         guard let since = probingSince, transaction.sentAt >= since, selectedPath != nil else { return }
         let pair = generations[0].pairs[index]
         let isChosen = generations[0].chosenID == pair.id
         guard isChosen || role == .controlling else { return }
+        if isChosen, isStray(transaction, since: since) {
+            strayAnsweredAt = transaction.sentAt
+            return checkNow(now)
+        }
         probingSince = nil
         counters.probesAnswered += 1
         for other in generations[0].pairs.indices { generations[0].pairs[other].triggeredAt = nil }
@@ -91,5 +96,15 @@ extension ICEFullAgent {
         }
         if !isChosen { select(pair.path, of: 0, now: now) }
         emit(.probeAnswered(pair.path, roundTrip: max(1, now - transaction.sentAt)))
+    }
+
+    /// Whether the answer to `transaction` is one of few: a check just before it was lost.
+    private func isStray(_ transaction: OutstandingChecks.Check, since: Instant) -> Bool {
+        guard role == .controlling,
+            generations[0].pairs.contains(where: { $0.isValid && $0.id != transaction.pairID })
+        else { return false }
+        let from = max(since, strayAnsweredAt ?? since)
+        let missing = generations[0].outstanding.count(of: transaction.pairID, in: from..<transaction.sentAt)
+        return missing >= ICELimits.strayAfter
     }
 }

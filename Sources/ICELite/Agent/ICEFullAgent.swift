@@ -61,6 +61,8 @@ public struct ICEFullAgent: Machine, Sendable {
     var conflictRepeats = 0
     /// Since when `probe` asks for checks that no answer has ended yet.
     var probingSince: Instant?
+    /// When the check was sent that was answered last without ending the probing.
+    var strayAnsweredAt: Instant?
     /// When the outage that is probed began, and the last round of it: what the pacing goes by.
     var outageProbed: (since: Instant, last: Instant)?
     /// Something has changed that `chooseWarmPair` looks at.

@@ -70,6 +70,8 @@ public enum ICELimits {
     public static let serverReflexiveCandidates = 16
     /// Valid pairs besides the selected one in a round of probes. One never answered of each local address comes on top.
     public static let probedPairs = 4
+    /// Checks of the selected pair lost just before the one that is answered, with which that does not end the probing.
+    public static let strayAfter = 1
     /// Unanswered checks after which a pair may be silent.
     public static let silentAttempts = 3
     /// Checks of a pair of another local address than the selected one's, in all, until it is left alone unanswered.

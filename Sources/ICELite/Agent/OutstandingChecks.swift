@@ -31,6 +31,11 @@ struct OutstandingChecks {
         checks.append(check)
     }
 
+    /// The checks of a pair that were sent within `times`.
+    func count(of pairID: UInt64, in times: Range<Instant>) -> Int {
+        checks.count { $0.pairID == pairID && times.contains($0.sentAt) }
+    }
+
     /// The pair whose check has this id; nil when there is none. Does not allocate.
     func pairID(of id: STUNTransactionID) -> UInt64? { index(of: id).map { checks[$0].pairID } }
 

@@ -262,7 +262,8 @@ final class ClientDriver: @unchecked Sendable {
             }
             let accepted = stream.write(lineBytes.span.bytes)
             lineBytes.removeFirst(accepted)
-            if !lineBytes.isEmpty { return }
+            guard !lineBytes.isEmpty else { continue }
+            return lineBytes.removeLast(call.withdrawLineAudio(unwritten: lineBytes.count))
         }
     }
 

@@ -85,7 +85,10 @@ extension FixedDelayJitterBuffer {
         // Given up once its time is over and all copies have had their chance; what that costs brings D to the target. But
         // there is a voice to be heard: noise is not made up for the delay's sake.
         let isPatient = madeUp < Self.concealmentSamples && delay < delays.target - Self.quietMargin
-        return madeUp >= gap && !isPatient ? .decode : .conceal
+        if madeUp >= gap, !isPatient { return .decode }
+        // Nor for what is missing once the frame behind it is late itself: the copies of all before it would have come.
+        let lateness = madeUp < Self.concealmentSamples ? Self.drainMargin : 0
+        return delay > delays.target + lateness ? .decode : .conceal
     }
 
     private mutating func discardDown(to limit: Nanoseconds, now: Instant) {
@@ -151,10 +154,11 @@ extension FixedDelayJitterBuffer {
 
     /// Whether the frame just decoded is to be left out: it is quiet and D above the target by its length, or D is far above.
     private func leavesOut(delay: Nanoseconds, now: Instant) -> Bool {
-        guard slots.count > 0, now - lastCorrection >= Self.correctionInterval else { return false }
+        guard let following = slots.first, now - lastCorrection >= Self.correctionInterval else { return false }
         let excess = delay - delays.target
         if lastFrameWasQuiet { return excess >= AudioFormat.nanoseconds(samples: Int64(pcmCount)) + Self.quietMargin }
-        return excess > Self.drainMargin
+        // A voice that stands alone among what is missing is not left out: the gap goes instead.
+        return excess > Self.drainMargin && following.timestamp - (next ?? following.timestamp) <= Self.tolerance
     }
 
     private mutating func leaveOut(now: Instant) {

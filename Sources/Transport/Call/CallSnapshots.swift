@@ -29,6 +29,11 @@ extension ClientCall {
 
     /// The line's next bytes, at most `limit` of them; empty when nothing waits.
     package mutating func lineOutput(atMost limit: Int) -> [UInt8] { carriages.lineOutput(atMost: limit) }
+
+    /// Takes back the audio at the end of the last output; see `LineConnection.withdrawAudio`.
+    package mutating func withdrawLineAudio(unwritten: Int) -> Int {
+        carriages.line?.withdrawAudio(unwritten: unwritten) ?? 0
+    }
 }
 
 extension ClientCall {
@@ -42,6 +47,11 @@ extension ServerCall {
 
     /// The line's next bytes, at most `limit` of them; empty when nothing waits.
     package mutating func lineOutput(atMost limit: Int) -> [UInt8] { carriages.lineOutput(atMost: limit) }
+
+    /// Takes back the audio at the end of the last output; see `LineConnection.withdrawAudio`.
+    package mutating func withdrawLineAudio(unwritten: Int) -> Int {
+        carriages.line?.withdrawAudio(unwritten: unwritten) ?? 0
+    }
 }
 
 extension Carriages {

@@ -37,6 +37,8 @@ struct Carriages: ~Copyable {
     var recorder: FlightRecorder?
     /// The longest silence the peer leaves, as hello or welcome has it.
     var peerLiveness: Nanoseconds?
+    /// The last audio on the line while there was a bridge.
+    private var lineNewest: (ssrc: SSRC, timestamp: UInt32, at: Instant)?
     /// When the last input came.
     var lastInputAt = Instant.never
     /// What others had counted as the outage began.
@@ -211,6 +213,7 @@ struct Carriages: ~Copyable {
         guard let header = media.audioHeader(of: packet) else { return false }
         if accepts(kind, now: now) {
             recovery?.audioHeard(now: now)
+            if isBridging { compare(header, on: kind, now: now) }
             return media.receive(packet, header: header, on: kind == .webrtc ? .path : .line, now: now)
         }
         if inForce == nil, kind == .websocket, isClient {
@@ -229,6 +232,18 @@ struct Carriages: ~Copyable {
         }
         droppedOnClosed += 1
         return false
+    }
+
+    /// Of two carriages the path is the one that may be far behind: a bridge knows by the line's audio.
+    private mutating func compare(_ header: RTPHeader, on kind: TransportKind, now: Instant) {
+        if kind == .websocket {
+            lineNewest = (header.ssrc, header.timestamp, now)
+        } else if let newest = lineNewest, newest.ssrc == header.ssrc, now - newest.at < PathRecovery.announceAfter {
+            // 48 kHz.
+            let ahead = Int64(Int32(bitPattern: newest.timestamp &- header.timestamp)) * 62_500 / 3
+            guard now - newest.at + ahead > PathRecovery.behindLine else { return }
+            recovery?.behind(now: now)
+        }
     }
 
     /// A datagram came on `path`. True when it was the peer's audio and counts as heard on the media path.

@@ -131,7 +131,8 @@ final class EndpointConnection: @unchecked Sendable {
             if lineBytes.isEmpty { lineBytes = call.lineOutput(atMost: Self.lineRoom) }
             if lineBytes.isEmpty { return }
             lineBytes.removeFirst(stream.write(lineBytes.span.bytes))
-            if !lineBytes.isEmpty { return }
+            guard !lineBytes.isEmpty else { continue }
+            return lineBytes.removeLast(call.withdrawLineAudio(unwritten: lineBytes.count))
         }
     }
 

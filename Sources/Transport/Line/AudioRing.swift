@@ -69,6 +69,13 @@ struct AudioRing: ~Copyable {
         count -= 1
     }
 
+    /// Puts back the packet that was removed last; nothing was added since.
+    mutating func restoreFirst() {
+        precondition(count < slots, "a full ring has nothing to get back")
+        first = (first + slots - 1) % slots
+        count += 1
+    }
+
     /// Empties the ring; returns how many packets were in it.
     mutating func removeAll() -> Int {
         defer { count = 0 }

@@ -33,6 +33,7 @@ extension LineConnection {
             return false
         }
         if audio.append(packet) { counters.audioDropped += 1 }
+        withdrawableBytes = 0
         return true
     }
 
@@ -71,20 +72,36 @@ extension LineConnection {
     /// whole before another. Order: what was queued, pong, ping, audio. Does not allocate for audio.
     ///
     /// Of the audio it begins one packet at most: what the stream does not take would wait outside the ring, where nothing
-    /// makes room for what is newer.
+    /// makes room for what is newer. `withdrawAudio` takes that one back.
     package mutating func writeOutput(into out: inout OutputRawSpan) -> Int {
         var written = 0
-        var hasBegunAudio = false
+        var audioBytes = 0
         while out.freeCapacity > 0 {
             if outbound.isEmpty, !stageControl() {
-                guard !hasBegunAudio, stageAudio() else { break }
-                hasBegunAudio = true
+                guard audioBytes == 0, stageAudio() else { break }
+                audioBytes = outbound.count
             }
             written += outbound.drain(into: &out)
         }
+        withdrawableBytes = outbound.isEmpty ? audioBytes : 0
         if outbound.isEmpty { outbound.removeAll(shrinkingTo: LineLimits.keptBufferBytes) }
         counters.bytesSent &+= written
         return written
+    }
+
+    /// Takes the audio of the last output back into the ring, if the stream has taken no byte of its frame: what waits for
+    /// room has to make room for what is newer. To be called before anything else is queued.
+    ///
+    /// - Parameter unwritten: bytes at the end of the last output that the stream did not take.
+    /// - Returns: how many bytes at the end of these are not to be written any more.
+    package mutating func withdrawAudio(unwritten: Int) -> Int {
+        let byteCount = withdrawableBytes
+        withdrawableBytes = 0
+        guard byteCount > 0, unwritten >= byteCount, isOpen else { return 0 }
+        audio.restoreFirst()
+        counters.binarySent -= 1
+        counters.bytesSent &-= byteCount
+        return byteCount
     }
 
     /// Encodes the next control frame that waits outside `outbound`; false when none does.

@@ -36,6 +36,8 @@ package struct LineConnection: ~Copyable {
     var reader: FrameReader
     var outbound = ByteQueue(capacity: 4_096)
     var audio = AudioRing(slots: LineLimits.audioRingPackets)
+    /// Bytes of the audio frame at the end of the last output, while its packet can go back into the ring.
+    var withdrawableBytes = 0
     /// Events that came of no frame.
     var pending: [LineEvent] = []
     var randomness: Randomness

@@ -90,9 +90,9 @@ package class CallHost {
     /// Says a second of the tone.
     package func speak() { _ = tone.withUnsafeBufferPointer { capture.write($0) } }
 
-    /// Writes what `next` gives to the line, as far as it takes it.
+    /// Writes what `next` gives to the line, as far as it takes it; `withdraw` says what of the rest is given up.
     package func flush(
-        into network: VirtualNetwork, isFinished: Bool, next: () -> [UInt8],
+        into network: VirtualNetwork, isFinished: Bool, next: () -> [UInt8], withdraw: (Int) -> Int,
         written: (ArraySlice<UInt8>) -> Void = { _ in }
     ) {
         guard let line, let id = hostID, !hasLineEnded else { return }
@@ -102,7 +102,8 @@ package class CallHost {
             let accepted = network.write(pending, to: line, from: id)
             written(pending.prefix(accepted))
             pending.removeFirst(accepted)
-            if accepted == 0 { return }
+            guard !pending.isEmpty else { continue }
+            return pending.removeLast(withdraw(pending.count))
         }
         if isFinished {
             hasLineEnded = true
@@ -184,6 +185,8 @@ package final class ClientHost: CallHost, VirtualHost {
         }
         flush(into: network, isFinished: call.isLineFinished && call.state == .ended) {
             call.lineOutput(atMost: 4_096)
+        } withdraw: {
+            call.withdrawLineAudio(unwritten: $0)
         } written: {
             spy.receive(Array($0), now: now)
         }
@@ -265,6 +268,10 @@ package final class ServerHost: CallHost, VirtualHost {
             guard let transmit = call.pollTransmit(into: &packet, now: now) else { break }
             send(packet.copiedBytes, on: transmit.path, into: network)
         }
-        flush(into: network, isFinished: call.isLineFinished) { call.lineOutput(atMost: 4_096) }
+        flush(into: network, isFinished: call.isLineFinished) {
+            call.lineOutput(atMost: 4_096)
+        } withdraw: {
+            call.withdrawLineAudio(unwritten: $0)
+        }
     }
 }

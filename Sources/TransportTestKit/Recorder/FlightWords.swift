@@ -64,6 +64,7 @@ extension PathRecovery.Input: Described {
         case .restarted: "the restart has its pair"
         case .suspect(let cause): "suspected: \(cause.rawValue)"
         case .peerBridge(let isOn): isOn ? "the peer wants the bridge" : "the peer wants no bridge any more"
+        case .behind: "audio comes on the path much later than on the line"
         case .reported(let standstills): "a report, \(standstills) in a row show nothing arriving"
         case .stalled(let pause): "this process did not run for \(Duration(nanoseconds: pause))"
         case .timeout: "time"

@@ -121,6 +121,7 @@ final class SimulatedClient: SimulatedHost {
     override var suspicionThreshold: Nanoseconds? { call.pointee.suspicionThreshold }
     override func machineTimeout(now: Instant) { call.pointee.handleTimeout(now: now) }
     override func lineOutput(atMost limit: Int) -> [UInt8] { call.pointee.lineOutput(atMost: limit) }
+    override func withdrawLineAudio(unwritten: Int) -> Int { call.pointee.withdrawLineAudio(unwritten: unwritten) }
     override var isLineFinished: Bool { call.pointee.isLineFinished && call.pointee.state == .ended }
     override var hasLostLine: Bool { observer.instant(of: .lineOpen) != nil && call.pointee.isLineFinished }
     override func send(message: [UInt8], now: Instant) -> Bool { call.pointee.send(message: message, now: now) }

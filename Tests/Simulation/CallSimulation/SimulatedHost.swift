@@ -144,6 +144,8 @@ class SimulatedHost: VirtualHost {
     /// Polls one datagram and sends it; false when there is none.
     func sendDatagram(now: Instant) -> Bool { false }
     func lineOutput(atMost limit: Int) -> [UInt8] { [] }
+    /// How many bytes at the end of the last output, of which `unwritten` were not taken, are given up.
+    func withdrawLineAudio(unwritten: Int) -> Int { 0 }
     var isLineFinished: Bool { true }
     /// The machine has a line that it neither closes nor gives up.
     final var keepsLine: Bool { line != nil && !isHeld && !isLineReset && !isLineFinished }
@@ -380,12 +382,13 @@ class SimulatedHost: VirtualHost {
             }
             let rest = pendingBegin == 0 ? pending : Array(pending[pendingBegin...])
             let accepted = network.write(rest, to: line, from: hostID)
+            pendingBegin += accepted
+            if accepted < rest.count { pending.removeLast(withdrawLineAudio(unwritten: rest.count - accepted)) }
             guard accepted > 0 else { return }
             tapped.removeAll(keepingCapacity: true)
             sentTap.receive(rest.prefix(accepted), at: now, into: &tapped)
             for item in tapped { noteWritten(item) }
             underWay += tapped
-            pendingBegin += accepted
         }
         if isLineFinished {
             hasLineEnded = true

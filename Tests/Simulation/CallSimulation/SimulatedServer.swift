@@ -106,6 +106,8 @@ final class SimulatedServer: SimulatedHost {
     override var hasLostLine: Bool { isAccepted && call.pointee.isLineFinished }
     override func send(message: [UInt8], now: Instant) -> Bool { call.pointee.send(message: message, now: now) }
 
+    override func withdrawLineAudio(unwritten: Int) -> Int { call.pointee.withdrawLineAudio(unwritten: unwritten) }
+
     override func lineOutput(atMost limit: Int) -> [UInt8] {
         let bytes = call.pointee.lineOutput(atMost: limit)
         switch answer {

@@ -313,6 +313,26 @@ enum Talker {
         #expect((2...11).contains(made), "\(made)")
     }
 
+    @Test("Where the delay is far above its target what is missing goes, not the voice between it")
+    func lossAboveTarget() throws {
+        // What was held comes at once, up to 800 ms late; then of a second each twelfth frame.
+        let arrivals = try stream(400) { index in
+            if (145..<195).contains(index) { return index % 12 == 0 ? 0 : nil }
+            return (100..<140).contains(index) ? Int64(140 - index) * 20_000 : 0
+        }
+        var listener = try VirtualListener()
+        try listener.run(arrivals, until: 8_000)
+        check(listener)
+        var longest = 0
+        var run = 0
+        for verdict in listener.verdicts[290...] {
+            run = verdict == .played ? 0 : run + 1
+            longest = max(longest, run)
+        }
+        // 11 frames of 20 ms are missing in a row.
+        #expect(longest <= 24, "\(longest)")
+    }
+
     @Test("An outage of 3 s is comfort noise, and the call goes on behind it") func outage() throws {
         var listener = try VirtualListener()
         try listener.run(stream(400) { (100..<250).contains($0) ? nil : 0 }, until: 8_000)

@@ -197,6 +197,35 @@ import Testing
         #expect(server.take() == [.text("now"), .binary([0, 0])] + (5..<10).map { .binary([UInt8($0), 0]) })
     }
 
+    @Test(arguments: [0, 1]) func audioThatTheStreamDidNotBeginGoesBackIntoTheRing(_ begun: Int) throws {
+        let (client, server) = try LineEnd.open()
+        client.sendText("now")
+        for number in 0..<5 { client.sendBinary([UInt8(number), 0]) }
+        var written = client.write(65_536)
+        // A masked frame of 2 bytes is 8 long; the stream has taken the text, and `begun` bytes of it.
+        let rest = 8 - begun
+        written.removeLast(client.line.withdrawAudio(unwritten: rest))
+        #expect(written.count == (begun == 0 ? 9 : 17) && client.counters.binarySent == begun)
+        #expect(client.line.withdrawAudio(unwritten: rest) == 0)
+        for number in 5..<10 { client.sendBinary([UInt8(number), 0]) }
+        #expect(client.counters.audioDropped == (begun == 0 ? 5 : 4))
+        written += client.output()
+        server.receive(written)
+        #expect(
+            server.take() == [.text("now")] + (begun == 0 ? [] : [.binary([0, 0])])
+                + (5..<10).map { .binary([UInt8($0), 0]) })
+    }
+
+    @Test func audioIsNotTakenBackBehindWhatWasQueuedSince() throws {
+        let (client, server) = try LineEnd.open()
+        client.sendBinary([1, 0])
+        let written = client.write(65_536)
+        client.sendBinary([2, 0])
+        #expect(client.line.withdrawAudio(unwritten: written.count) == 0)
+        server.receive(written + client.output())
+        #expect(server.take() == [.binary([1, 0]), .binary([2, 0])])
+    }
+
     @Test func controlGoesAheadOfAudioButNotIntoAFrame() throws {
         let (client, server) = try LineEnd.open()
         client.sendBinary([UInt8](repeating: 1, count: 200))

@@ -52,6 +52,8 @@ extension PathRecovery: RecordedMachine {
         case timeout
         case moved
         case stop(OutageOutcome)
+        /// Audio came on the path much later than on the line.
+        case behind
     }
 
     /// Its inputs and what comes of them go into `recorder` from now on.
@@ -91,6 +93,7 @@ extension PathRecovery: RecordedMachine {
         switch input {
         case .suspect, .stalled, .stop: return true
         case .answered, .restarted, .moved: return current != nil
+        case .behind: return bridgeSince != nil
         case .peerBridge(let isOn): return isOn != isPeerBridgeOn
         case .timeout: return now >= nextDeadline
         case .heard: return current != nil && (current?.steadySince == nil || now >= nextDeadline)
@@ -113,6 +116,7 @@ extension PathRecovery: RecordedMachine {
         case .timeout: applyTimeout(now: now)
         case .moved: applyMoved()
         case .stop(let outcome): applyStop(outcome, now: now)
+        case .behind: applyBehind(now: now)
         }
     }
 
@@ -126,7 +130,9 @@ extension PathRecovery: RecordedMachine {
             writer.instant(end.at)
             writer.nanoseconds(end.used)
         }
-        for instant in [bridgeSince, bridgingSince, bridgeEndedAt] { writer.optional(instant) { $0.instant($1) } }
+        for instant in [bridgeSince, bridgingSince, bridgeEndedAt, behindAt] {
+            writer.optional(instant) { $0.instant($1) }
+        }
         writer.instant(lastAudioAt)
         writer.instant(quietCheckAt)
         for flag in [isStopped, isPeerBridgeOn] { writer.bool(flag) }
@@ -147,6 +153,7 @@ extension PathRecovery: RecordedMachine {
         bridgeSince = try reader.optionalInstant()
         bridgingSince = try reader.optionalInstant()
         bridgeEndedAt = try reader.optionalInstant()
+        behindAt = try reader.optionalInstant()
         lastAudioAt = try reader.instant()
         quietCheckAt = try reader.instant()
         isStopped = try reader.bool()
@@ -192,6 +199,12 @@ extension PathRecovery {
 
     /// Another pair has taken over.
     package mutating func moved(now: Instant) { take(.moved, now: now) }
+
+    /// Audio came on the path `behindLine` later than on the line, or still later.
+    package mutating func behind(now: Instant) {
+        guard isBridgeAsked, behindAt.map({ now - $0 >= Self.steadyFor / 5 }) ?? true else { return }
+        take(.behind, now: now)
+    }
 
     /// The call ends, or the line carries it from now on: what becomes of an outage that lasts.
     package mutating func stop(_ outcome: OutageOutcome, now: Instant) { take(.stop(outcome), now: now) }

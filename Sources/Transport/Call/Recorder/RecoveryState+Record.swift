@@ -197,6 +197,7 @@ extension PathRecovery.Input: Recorded {
         case .stop(let outcome):
             writer.byte(9)
             writer.word(outcome)
+        case .behind: writer.byte(10)
         }
     }
 
@@ -212,6 +213,7 @@ extension PathRecovery.Input: Recorded {
         case 7: self = .timeout
         case 8: self = .moved
         case 9: self = .stop(try reader.word())
+        case 10: self = .behind
         default: throw .malformed
         }
     }

@@ -67,8 +67,10 @@ extension PathRecovery {
         if Mutant.current == .bridgeNeverOff { return .never }
         #endif
         let earliest = bridgeSince + Self.shortestBridge
-        guard let current else { return earliest }
-        return current.steadySince.map { max(earliest, $0 + Self.steadyFor) }
+        let steadySince = current == nil ? bridgeSince : current?.steadySince
+        guard let end = steadySince.map({ max(earliest, $0 + Self.steadyFor) }) else { return nil }
+        // What is under way on a path that is behind comes too late to be heard, and goes with it.
+        return behindAt.map { max(end, min($0 + Self.steadyFor, end + Self.longestWaitBehind)) } ?? end
     }
 
     private func windowEnd(of current: Current) -> Instant { current.brokenAt + max(0, window - current.used) }

@@ -33,6 +33,10 @@ package struct PathRecovery: Sendable {
     package static let steadyFor = Nanoseconds.milliseconds(500)
     /// The shortest bridge.
     package static let shortestBridge = Nanoseconds.seconds(2)
+    /// Audio that comes on the path this much later than on the line says that a call is better off with both.
+    package static let behindLine = Nanoseconds.milliseconds(400)
+    /// The bridge waits this long at most for a path that is behind.
+    package static let longestWaitBehind = Nanoseconds.seconds(1)
     /// Outages this short apart are one.
     package static let sameOutageWithin = Nanoseconds.seconds(5)
     /// A path that comes back by itself within this was only quiet.
@@ -86,6 +90,8 @@ package struct PathRecovery: Sendable {
     var lastEnd: (at: Instant, used: Nanoseconds)?
     var bridgeSince: Instant?
     var bridgingSince: Instant?
+    /// When audio last came on the path much later than on the line.
+    var behindAt: Instant?
     var lastAudioAt: Instant
     var quietCheckAt: Instant
     var effects: [Effect] = []
@@ -258,6 +264,12 @@ package struct PathRecovery: Sendable {
         settle(now: now)
     }
 
+    mutating func applyBehind(now: Instant) {
+        guard !isStopped, bridgeSince != nil else { return }
+        behindAt = now
+        settle(now: now)
+    }
+
     mutating func applyMoved() {
         guard current != nil else { return }
         note(.otherPair)
@@ -318,6 +330,7 @@ package struct PathRecovery: Sendable {
     private mutating func askBridge(now: Instant) {
         guard bridgeSince == nil else { return }
         bridgeSince = now
+        behindAt = nil
         figures.bridges += 1
         effects.append(.askBridge(true))
     }
