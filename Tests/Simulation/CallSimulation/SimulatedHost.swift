@@ -23,6 +23,11 @@ class SimulatedHost: VirtualHost {
         var path: NetworkPath
     }
 
+    /// The timestamp that is `length` of audio before the end of their range; nil for nil.
+    static func firstTimestamp(wrappingAfter length: Nanoseconds?) -> UInt32? {
+        length.map { 0 &- UInt32(truncatingIfNeeded: $0 * 48 / 1_000_000) }
+    }
+
     /// Something that came.
     enum Input {
         case datagram([UInt8], NetworkPath)

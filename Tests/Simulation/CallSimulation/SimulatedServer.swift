@@ -44,11 +44,13 @@ final class SimulatedServer: SimulatedHost {
         configuration.asksForAdmission = true
         let capture = PCMRing(minimumCapacity: SimulatedHost.captureSamples)
         let playout = PCMRing(minimumCapacity: SimulatedHost.playoutSamples)
+        let firstTimestamp = SimulatedHost.firstTimestamp(wrappingAfter: scenario.server.wrap)
         make = { [configuration] now in
             var randomness = simulator.randomness(for: "server")
             let ssrc = SSRC.random(using: &randomness)
             let sender = try AudioSender(
-                ssrc: ssrc, payloadType: .defaultOpus, randomness: &randomness, standIn: codec)
+                ssrc: ssrc, payloadType: .defaultOpus, randomness: &randomness, standIn: codec,
+                firstTimestamp: firstTimestamp)
             let media = CallMedia(
                 sender: sender, receiver: try AudioReceiver(payloadType: .defaultOpus, standIn: codec),
                 capture: capture, playout: playout)
