@@ -74,6 +74,12 @@ struct InvariantBounded {
                 "\(figures.lineBytesQueued) bytes wait for the line at the \(end), limit \(JudgeLimits.lineBytesQueued)"
             )
         }
+        if figures.packetsParked > JudgeLimits.packetsParked {
+            findings.report(
+                .bounded, at: now,
+                "\(figures.packetsParked) packets waited for a choice at the \(end), limit \(JudgeLimits.packetsParked)"
+            )
+        }
         var window = end == .client ? client : server
         let checks = figures.checksSent - window.checks
         if let before = window.figuresAt, now - before <= .seconds(1), checks > JudgeLimits.checks {

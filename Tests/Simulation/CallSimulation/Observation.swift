@@ -131,6 +131,8 @@ package struct CallFigures: Hashable, Sendable {
     /// Bytes that the line's stream holds: not sent, and not acknowledged (which includes them).
     package var lineBytesUnsent = 0
     package var lineBytesUnacknowledged = 0
+    /// Packets of the line's that waited for a choice at once, at most.
+    package var packetsParked = 0
     /// Packets of the pool that are taken.
     package var poolTaken = 0
     /// Times the pool was empty.

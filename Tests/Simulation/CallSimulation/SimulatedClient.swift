@@ -221,6 +221,7 @@ final class SimulatedClient: SimulatedHost {
 
     override func noteFigures() {
         figures.ignoredMessages = call.pointee.ignoredMessages
+        figures.packetsParked = call.pointee.mostParked
         super.noteFigures()
     }
 }
