@@ -220,6 +220,9 @@ package struct CallFacts: Sendable {
     /// The line of an end that has ended is not closed, so that its stream is never given back.
     package var clientKeepsLine = false
     package var serverKeepsLine = false
+    /// The server refused the line, and when the call it had begun for it was over.
+    package var refusedAt: Instant?
+    package var refusedCallEndedAt: Instant?
     /// Packets not given back.
     package var packetsLeft = 0
     /// The run was given up because the clock stood still.

@@ -232,6 +232,7 @@ final class SimulatedServer: SimulatedHost {
             switch event {
             case .upgradeRequested:
                 if let refusal {
+                    observer.facts.refusedAt = now
                     call.pointee.refuse(LineRefusal(status: refusal, message: "refused"), now: now)
                 } else {
                     call.pointee.accept(now: now)
@@ -250,6 +251,9 @@ final class SimulatedServer: SimulatedHost {
     }
 
     override func observe(now: Instant) {
+        if observer.facts.refusedAt != nil, observer.facts.refusedCallEndedAt == nil, state == .ended {
+            observer.facts.refusedCallEndedAt = now
+        }
         guard hasHello else { return }
         let isRecovering = call.pointee.isRecovering
         if call.pointee.state != seenState || isRecovering != seenRecovering {
