@@ -145,6 +145,33 @@ import Transport
         #expect(scenarios.allSatisfy { ($0.healing?.at ?? .min) <= $0.duration - .seconds(20) })
     }
 
+    @Test("What other draws hardly ever come to is drawn: timestamps that begin again, one pair refused…")
+    func rarities() {
+        let scenarios = (0..<5_000).map { ScenarioGenerator.scenario(seed: $0) }
+        let wrapping = scenarios.filter { $0.client.wrap != nil || $0.server.wrap != nil }
+        #expect((1_200...1_600).contains(wrapping.count))
+        #expect(wrapping.allSatisfy { max($0.client.wrap ?? 0, $0.server.wrap ?? 0) < .seconds(20) })
+        let oneRefused = scenarios.count { scenario in
+            scenario.faults.contains {
+                $0.verb == .reject && $0.anchor == .milestone(.start) && $0.length == .seconds(20)
+                    && ($0.target.interface != nil || $0.target.family != nil)
+            }
+        }
+        #expect(oneRefused >= 20)
+        let asleep = scenarios.count { scenario in
+            scenario.client.preference == .websocket
+                && scenario.faults.contains {
+                    $0.verb == .suspend && $0.anchor == .milestone(.helloSent) && $0.length >= .seconds(1)
+                }
+        }
+        #expect(asleep >= 20)
+        let moved = scenarios.count { scenario in
+            scenario.networks.count == 2 && scenario.faults.count == 7 && scenario.faults[4].verb == .restartNeeded
+                && scenario.faults[5].anchor == .beginning(4) && scenario.faults[5].target.interface != nil
+        }
+        #expect(moved >= 20)
+    }
+
     @Test("Calls last 5 to 40 s, 20 on average") func durations() {
         let durations = (0..<2_000).map { ScenarioGenerator.scenario(seed: $0) }.filter { $0.healing == nil }
             .map(\.duration)
