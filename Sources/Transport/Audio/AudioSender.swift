@@ -32,16 +32,19 @@ package struct AudioSender: ~Copyable {
 
     /// A sender of the stream `ssrc`, beginning at a random number and timestamp.
     ///
-    /// - Parameter standIn: encodes in place of libopus; for simulations.
+    /// - Parameters:
+    ///   - standIn: encodes in place of libopus; for simulations.
+    ///   - firstTimestamp: in place of the random one; for simulations.
     /// - Throws: `OpusError` when the encoder cannot be made as asked.
     package init(
         ssrc: SSRC, payloadType: PayloadType, settings: OpusEncoderSettings = OpusEncoderSettings(),
-        randomness: inout Randomness, standIn: (any OpusStandIn)? = nil
+        randomness: inout Randomness, standIn: (any OpusStandIn)? = nil, firstTimestamp: UInt32? = nil
     ) throws(OpusError) {
         self.ssrc = ssrc
         self.payloadType = payloadType
         nextSequence = ExtendedSequenceNumber(Int64(SequenceNumber.randomInitial(using: &randomness).rawValue))
-        timestamp = UInt32(truncatingIfNeeded: randomness.next())
+        let drawn = UInt32(truncatingIfNeeded: randomness.next())
+        timestamp = firstTimestamp ?? drawn
         encoder = try OpusEncoder(settings, standIn: standIn)
     }
 

@@ -50,6 +50,8 @@ struct Carriages: ~Copyable {
     private(set) var droppedOnClosed = 0
     /// Parked packets beyond the limit.
     private(set) var parkedOverflow = 0
+    /// Packets that were parked at once, at most.
+    private(set) var mostParked = 0
 
     init(
         isClient: Bool, limits: TransportLimits, media: consuming CallMedia, rtcp: RTCPReporter
@@ -217,17 +219,12 @@ struct Carriages: ~Copyable {
             return media.receive(packet, header: header, on: kind == .webrtc ? .path : .line, now: now)
         }
         if inForce == nil, kind == .websocket, isClient {
-            #if MUTANTS
-            if Mutant.current == .parkedUnbounded {
-                parked.append((packet.withUnsafeBytes { Array($0) }, now))
-                return false
-            }
-            #endif
-            guard parked.count < limits.parkedLinePackets else {
+            guard hasRoomToPark else {
                 parkedOverflow += 1
                 return false
             }
             parked.append((packet.withUnsafeBytes { Array($0) }, now))
+            mostParked = max(mostParked, parked.count)
             return false
         }
         droppedOnClosed += 1
@@ -244,6 +241,13 @@ struct Carriages: ~Copyable {
             guard now - newest.at + ahead > PathRecovery.behindLine else { return }
             recovery?.behind(now: now)
         }
+    }
+
+    private var hasRoomToPark: Bool {
+        #if MUTANTS
+        if Mutant.current == .parkedUnbounded { return true }
+        #endif
+        return parked.count < limits.parkedLinePackets
     }
 
     /// A datagram came on `path`. True when it was the peer's audio and counts as heard on the media path.

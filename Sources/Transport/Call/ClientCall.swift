@@ -83,6 +83,8 @@ package struct ClientCall: ~Copyable {
     package internal(set) var ignoredMessages = 0
     /// Restarts that found no answer, or no pair, in time.
     package internal(set) var restartsAbandoned = 0
+    /// Packets that waited for a choice at once, at most.
+    package var mostParked: Int { carriages.mostParked }
 
     /// - Parameters:
     ///   - certificate: nil where this machine cannot make one: then there is no media path.

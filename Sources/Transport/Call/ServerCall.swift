@@ -124,9 +124,6 @@ extension ServerCall {
     /// The upgrade is refused; the line is finished behind that.
     package mutating func refuse(_ refusal: LineRefusal, now: Instant) {
         carriages.line?.refuse(refusal, now: now)
-        #if MUTANTS
-        if Mutant.current == .sessionKeptAfterRefusal { return }
-        #endif
         policy.lineClosed(isPathLost: false, now: now)
         settle(now: now)
     }

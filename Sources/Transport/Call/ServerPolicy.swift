@@ -186,6 +186,9 @@ package struct ServerPolicy: Sendable {
     }
 
     mutating func applyLineClosed(isPathLost: Bool = false, now: Instant) {
+        #if MUTANTS
+        if Mutant.current == .sessionKeptAfterRefusal, upgradedAt == nil { return }
+        #endif
         switch state {
         case .ended: break
         case .active(let selection) where selection.transport == .webrtc:

@@ -93,6 +93,12 @@ struct InvariantBounded {
                 "\(figures.lineBytesQueued) bytes wait for the line at the \(end), limit \(JudgeLimits.lineBytesQueued)"
             )
         }
+        if figures.packetsParked > JudgeLimits.packetsParked {
+            findings.report(
+                .bounded, at: now,
+                "\(figures.packetsParked) packets waited for a choice at the \(end), limit \(JudgeLimits.packetsParked)"
+            )
+        }
         var window = end == .client ? client : server
         let checks = figures.checksSent - window.checks
         if let before = window.figuresAt, now - before <= .seconds(1), checks > JudgeLimits.checks {
@@ -129,12 +135,12 @@ struct InvariantBounded {
         report(&client, of: .client, answers: 0, findings: &findings)
         report(&server, of: .server, answers: 0, findings: &findings)
         let facts = call.facts
-        if call.scenario.server.refusal != nil, let client = picture.client.endedAt, picture.server.isSeen {
-            let server = picture.server.endedAt ?? facts.endedAt
-            if server - client > JudgeLimits.lastWords {
+        if let refusedAt = facts.refusedAt {
+            let over = facts.refusedCallEndedAt ?? facts.endedAt
+            if over - refusedAt > JudgeLimits.lastWords {
                 findings.report(
-                    .bounded, at: server,
-                    "the server keeps a call \(JudgeText.milliseconds(server - client)) after its line was refused")
+                    .bounded, at: over,
+                    "the server keeps a call \(JudgeText.milliseconds(over - refusedAt)) after it refused its line")
             }
         }
         if facts.clientWaits { findings.report(.bounded, at: facts.endedAt, "the client still waits for a deadline") }

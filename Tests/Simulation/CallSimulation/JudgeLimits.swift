@@ -89,6 +89,8 @@ enum JudgeLimits {
     static let packets = audioPackets + checks + otherPackets
     /// Bytes that wait for the line: an application's messages, and one of the longest on top.
     static let lineBytesQueued = (1 << 20) + 256 * 1_024
+    /// Packets of the line's that wait for a choice: a second of audio.
+    static let packetsParked = 50
     /// With a good path a bridge ends: the least time of a bridge, the media that shows the repair, two rounds of checks.
     static let bridgeAfterRepair = Nanoseconds.milliseconds(2_000 + 500 + 1_000)
     /// What an ended call still says.

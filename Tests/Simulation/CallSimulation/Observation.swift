@@ -131,6 +131,8 @@ package struct CallFigures: Hashable, Sendable {
     /// Bytes that the line's stream holds: not sent, and not acknowledged (which includes them).
     package var lineBytesUnsent = 0
     package var lineBytesUnacknowledged = 0
+    /// Packets of the line's that waited for a choice at once, at most.
+    package var packetsParked = 0
     /// Packets of the pool that are taken.
     package var poolTaken = 0
     /// Times the pool was empty.
@@ -220,6 +222,9 @@ package struct CallFacts: Sendable {
     /// The line of an end that has ended is not closed, so that its stream is never given back.
     package var clientKeepsLine = false
     package var serverKeepsLine = false
+    /// The server refused the line, and when the call it had begun for it was over.
+    package var refusedAt: Instant?
+    package var refusedCallEndedAt: Instant?
     /// Packets not given back.
     package var packetsLeft = 0
     /// The run was given up because the clock stood still.

@@ -23,10 +23,10 @@ extension Scenario {
                 "client preference=\(client.preference.rawValue)", "recovery=\(client.recovery.rawValue)",
             ] + (client.isStandard ? ["standard=yes"] : []) + (client.hasMediaPath ? [] : ["module=missing"])
                 + (client.refusesKeys ? ["keys=refused"] : [])
-                + Self.words(stall: client.stall, client.messages)).joined(separator: " "))
+                + Self.words(stall: client.stall, wrap: client.wrap, client.messages)).joined(separator: " "))
         lines.append(
             (["server answer=\(server.answer.rawValue)"] + (server.refusal.map { ["refuse=\($0)"] } ?? [])
-                + Self.words(stall: server.stall, server.messages)).joined(separator: " "))
+                + Self.words(stall: server.stall, wrap: server.wrap, server.messages)).joined(separator: " "))
         for network in networks {
             lines.append(network.text)
             lines.append("net \(network.name).udp \(network.udp.text)")
@@ -37,9 +37,10 @@ extension Scenario {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    private static func words(stall: Nanoseconds, _ messages: MessagesPart) -> [String] {
+    private static func words(stall: Nanoseconds, wrap: Nanoseconds?, _ messages: MessagesPart) -> [String] {
         var words: [String] = []
         if stall > 0 { words.append("stall=\(ScenarioText.text(stall))") }
+        if let wrap { words.append("wrap=\(ScenarioText.text(wrap))") }
         if messages.count > 0 {
             let sizes = messages.byteCounts
             words.append("messages=\(messages.count):\(sizes.lowerBound)..\(sizes.upperBound)")
@@ -115,7 +116,7 @@ extension Scenario {
         case "keys":
             guard value == "refused" else { return false }
             client.refusesKeys = true
-        default: return Self.read(key, value, stall: &client.stall, messages: &client.messages)
+        default: return Self.read(key, value, stall: &client.stall, wrap: &client.wrap, messages: &client.messages)
         }
         return true
     }
@@ -129,18 +130,22 @@ extension Scenario {
         case "refuse":
             guard let status = Int(value), (400...599).contains(status) else { return false }
             server.refusal = status
-        default: return Self.read(key, value, stall: &server.stall, messages: &server.messages)
+        default: return Self.read(key, value, stall: &server.stall, wrap: &server.wrap, messages: &server.messages)
         }
         return true
     }
 
     private static func read(
-        _ key: Substring, _ value: Substring, stall: inout Nanoseconds, messages: inout MessagesPart
+        _ key: Substring, _ value: Substring, stall: inout Nanoseconds, wrap: inout Nanoseconds?,
+        messages: inout MessagesPart
     ) -> Bool {
         switch key {
         case "stall":
             guard let length = ScenarioText.length(value) else { return false }
             stall = length
+        case "wrap":
+            guard let length = ScenarioText.length(value) else { return false }
+            wrap = length
         case "messages":
             let parts = value.split(separator: ":")
             guard parts.count == 2, let count = Int(parts[0]), (0...1_000).contains(count) else { return false }

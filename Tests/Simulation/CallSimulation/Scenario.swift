@@ -33,6 +33,8 @@ package struct Scenario: Hashable, Sendable {
         package var refusesKeys = false
         /// Each input waits this long for its handler at most.
         package var stall: Nanoseconds = 0
+        /// The timestamps of its audio pass the end of their range after so much of it; nil where they begin anywhere.
+        package var wrap: Nanoseconds?
         package var messages = MessagesPart()
 
         package init() {}
@@ -72,6 +74,8 @@ package struct Scenario: Hashable, Sendable {
         /// The upgrade is refused with this HTTP status; nil to take the call.
         package var refusal: Int?
         package var stall: Nanoseconds = 0
+        /// The timestamps of its audio pass the end of their range after so much of it; nil where they begin anywhere.
+        package var wrap: Nanoseconds?
         package var messages = MessagesPart()
 
         package init() {}

@@ -23,6 +23,7 @@ package struct ScenarioGenerator {
     private var base: Randomness
     private var swarm: Randomness
     private var faults: Randomness
+    private var rarities: Randomness
 
     private init(seed: UInt64) {
         self.seed = seed
@@ -31,6 +32,7 @@ package struct ScenarioGenerator {
         base = root.split("base")
         swarm = root.split("swarm")
         faults = root.split("faults")
+        rarities = root.split("rarity2")
     }
 
     /// The scenario of `seed`: always the same.
@@ -47,12 +49,14 @@ package struct ScenarioGenerator {
         // 5…40 s with a mean of 20.
         scenario.duration = .milliseconds(5_000 + Int64(ends.below(35_000) + ends.below(35_000)) * 3 / 7)
         makeEnds(&scenario)
+        makeWraps(&scenario)
         makeNetworks(&scenario)
         guard !scenario.isCalm else { return scenario }
         let isSingle = kind < Self.calmPercent + Self.singlePercent
         makeFaults(&scenario, count: isSingle ? 1 : faultCount())
         if swarm.percentile() < 50 { heal(&scenario) }
         makeRarity(&scenario)
+        makeOtherRarity(&scenario)
         return scenario
     }
 
@@ -81,6 +85,12 @@ package struct ScenarioGenerator {
         if ends.percentile() < 12 { scenario.server.answer = answers[Int(ends.below(UInt32(answers.count)))] }
         if ends.percentile() < 1 { scenario.client.refusesKeys = true }
         if ends.percentile() < 2 { scenario.server.refusal = [401, 403, 404, 429, 500, 503][Int(ends.below(6))] }
+    }
+
+    /// Three calls of ten see the timestamps of an end begin again at 0.
+    private mutating func makeWraps(_ scenario: inout Scenario) {
+        if rarities.percentile() < 15 { scenario.client.wrap = .milliseconds(Int64(rarities.below(20_000))) }
+        if rarities.percentile() < 15 { scenario.server.wrap = .milliseconds(Int64(rarities.below(20_000))) }
     }
 
     // MARK: - Networks
@@ -216,6 +226,62 @@ package struct ScenarioGenerator {
             scenario.duration = .seconds(20)
         default: break
         }
+    }
+
+    /// More of them, by draws of their own: one pair of several that is refused, a client that sleeps over the welcome and the
+    /// audio behind it, and a path that moves behind a restart.
+    private mutating func makeOtherRarity(_ scenario: inout Scenario) {
+        switch rarities.percentile() {
+        case 0:
+            if scenario.client.preference == .websocket { scenario.client.preference = .auto }
+            var fault = Fault(anchor: .milestone(.start), verb: .reject)
+            fault.target.carriage = .udp
+            if scenario.networks.count > 1 {
+                fault.target.interface = scenario.networks[Int(rarities.below(2))].name
+            } else {
+                scenario.networks[0].hasV6 = true
+                fault.target.family = rarities.below(2) == 0 ? .v4 : .v6
+            }
+            fault.length = .seconds(20)
+            add(fault, to: &scenario)
+        case 1:
+            scenario.client.preference = .websocket
+            var fault = Fault(anchor: .milestone(.helloSent), verb: .suspend)
+            fault.length = rarities.logUniform(.seconds(1), .seconds(8)) / 1_000 * 1_000
+            scenario.faults = [fault]
+            scenario.healing = nil
+            scenario.duration = .seconds(20)
+        case 2: makeMoveAfterRestart(&scenario)
+        default: break
+        }
+    }
+
+    /// Outages that each are repaired, a restart, and then one network and the line go together.
+    private mutating func makeMoveAfterRestart(_ scenario: inout Scenario) {
+        if scenario.client.preference == .websocket { scenario.client.preference = .auto }
+        scenario.server.answer = .usable
+        scenario.server.refusal = nil
+        if scenario.networks.count == 1 { scenario.networks.append(network("lte0", isCalm: false)) }
+        scenario.healing = nil
+        scenario.duration = .seconds(40)
+        scenario.faults = []
+        for index in 0..<4 {
+            var outage = Fault(
+                anchor: index == 0 ? .milestone(.active) : .end(index - 1),
+                offset: .time(.milliseconds(2_500 + Int64(rarities.below(1_500)))), verb: .drop)
+            outage.target.carriage = .udp
+            outage.length = .milliseconds(500 + Int64(rarities.below(500)))
+            scenario.faults.append(outage)
+        }
+        scenario.faults.append(Fault(anchor: .end(3), offset: .time(.milliseconds(2_500)), verb: .restartNeeded))
+        var move = Fault(
+            anchor: .beginning(4), offset: .time(.milliseconds(1_000 + Int64(rarities.below(3_000)))), verb: .drop)
+        move.target = FaultTarget(interface: scenario.networks[Int(rarities.below(2))].name, carriage: .udp)
+        move.length = .seconds(20)
+        var silence = Fault(anchor: .beginning(5), verb: .hold)
+        silence.target.carriage = .tcp
+        silence.length = .milliseconds(1_000 + Int64(rarities.below(2_000)))
+        scenario.faults += [move, silence]
     }
 
     private mutating func pick(_ verbs: [(verb: FaultVerb, weight: Int)]) -> FaultVerb {

@@ -41,7 +41,8 @@ final class SimulatedClient: SimulatedHost {
         configuration.handshake = handshake
         let ssrc = SSRC.random(using: &randomness)
         let sender = try AudioSender(
-            ssrc: ssrc, payloadType: .defaultOpus, randomness: &randomness, standIn: codec)
+            ssrc: ssrc, payloadType: .defaultOpus, randomness: &randomness, standIn: codec,
+            firstTimestamp: Self.firstTimestamp(wrappingAfter: scenario.client.wrap))
         let firstSequence = sender.nextSequence.rawValue
         let receiver = try AudioReceiver(payloadType: .defaultOpus, standIn: codec)
         let capture = PCMRing(minimumCapacity: SimulatedHost.captureSamples)
@@ -223,6 +224,7 @@ final class SimulatedClient: SimulatedHost {
 
     override func noteFigures() {
         figures.ignoredMessages = call.pointee.ignoredMessages
+        figures.packetsParked = call.pointee.mostParked
         super.noteFigures()
     }
 }

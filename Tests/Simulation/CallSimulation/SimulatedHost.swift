@@ -13,6 +13,8 @@ class SimulatedHost: VirtualHost {
     /// Inputs that wait for a host that is held up; more are lost, as in a full socket buffer.
     static let inputLimit = 4_096
     private static let lineRoom = 16_384
+    /// Bytes of a stream that are read at once, at most.
+    private static let readLimit = 65_536
     /// Room of the two rings, in samples: more than comes between two readings, a machine catches up 200 ms at most.
     static let captureSamples = 16_384
     static let playoutSamples = 16_384
@@ -21,6 +23,11 @@ class SimulatedHost: VirtualHost {
     struct Overheard {
         var bytes: [UInt8]
         var path: NetworkPath
+    }
+
+    /// The timestamp that is `length` of audio before the end of their range; nil for nil.
+    static func firstTimestamp(wrappingAfter length: Nanoseconds?) -> UInt32? {
+        length.map { 0 &- UInt32(truncatingIfNeeded: $0 * 48 / 1_000_000) }
     }
 
     /// Something that came.
@@ -38,6 +45,10 @@ class SimulatedHost: VirtualHost {
         var hasBye = false
         /// Messages with flights of the handshake.
         var flights = 0
+
+        static func + (first: LineNews, second: LineNews) -> LineNews {
+            LineNews(hasBye: first.hasBye || second.hasBye, flights: first.flights + second.flights)
+        }
     }
 
     let end: CallEnd
@@ -192,10 +203,21 @@ class SimulatedHost: VirtualHost {
     private func accept(_ input: Input, now: Instant) {
         if stall > 0, waiting.isEmpty, !isHeld { hold(until: now + Int64(draws.next() % UInt64(stall))) }
         if isHeld || !waiting.isEmpty {
-            if waiting.count < Self.inputLimit { waiting.append(input) }
+            if waiting.count < Self.inputLimit { keep(input) }
             return
         }
         give(input, now: now)
+    }
+
+    /// A stream's bytes that wait are one input: a host that is run again reads what its kernel has got, all of it.
+    private func keep(_ input: Input) {
+        if case .bytes(let more, let line, let news) = input, case .bytes(let bytes, line, let before) = waiting.last,
+            bytes.count + more.count <= Self.readLimit
+        {
+            waiting[waiting.count - 1] = .bytes(bytes + more, line, before + news)
+        } else {
+            waiting.append(input)
+        }
     }
 
     private func give(_ input: Input, now: Instant) {

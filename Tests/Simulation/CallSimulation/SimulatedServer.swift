@@ -44,11 +44,13 @@ final class SimulatedServer: SimulatedHost {
         configuration.asksForAdmission = true
         let capture = PCMRing(minimumCapacity: SimulatedHost.captureSamples)
         let playout = PCMRing(minimumCapacity: SimulatedHost.playoutSamples)
+        let firstTimestamp = SimulatedHost.firstTimestamp(wrappingAfter: scenario.server.wrap)
         make = { [configuration] now in
             var randomness = simulator.randomness(for: "server")
             let ssrc = SSRC.random(using: &randomness)
             let sender = try AudioSender(
-                ssrc: ssrc, payloadType: .defaultOpus, randomness: &randomness, standIn: codec)
+                ssrc: ssrc, payloadType: .defaultOpus, randomness: &randomness, standIn: codec,
+                firstTimestamp: firstTimestamp)
             let media = CallMedia(
                 sender: sender, receiver: try AudioReceiver(payloadType: .defaultOpus, standIn: codec),
                 capture: capture, playout: playout)
@@ -232,6 +234,7 @@ final class SimulatedServer: SimulatedHost {
             switch event {
             case .upgradeRequested:
                 if let refusal {
+                    observer.facts.refusedAt = now
                     call.pointee.refuse(LineRefusal(status: refusal, message: "refused"), now: now)
                 } else {
                     call.pointee.accept(now: now)
@@ -250,6 +253,9 @@ final class SimulatedServer: SimulatedHost {
     }
 
     override func observe(now: Instant) {
+        if observer.facts.refusedAt != nil, observer.facts.refusedCallEndedAt == nil, state == .ended {
+            observer.facts.refusedCallEndedAt = now
+        }
         guard hasHello else { return }
         let isRecovering = call.pointee.isRecovering
         if call.pointee.state != seenState || isRecovering != seenRecovering {

@@ -108,17 +108,32 @@ import Transport
         #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.bounded]))
     }
 
-    @Test(arguments: [0, 1_000]) func aRefusedLineLeavesNoCall(_ late: Nanoseconds) {
+    /// A refused call, seen for three seconds from the refusal on.
+    private func refused() -> HandMadeCall {
         var call = HandMadeCall()
         call.call.scenario.server.refusal = 503
-        call.see(.state(.server, .connecting, isRecovering: false), at: 0)
+        call.call.facts.refusedAt = Instant(nanoseconds: .seconds(1))
         call.see(
             .state(.client, .ended, isRecovering: false), .outcome(.client, .failed(message: "refused")),
-            at: .seconds(1))
-        call.see(
-            .state(.server, .ended, isRecovering: false), .outcome(.server, .failed(message: "refused")),
-            at: .seconds(2) + late)
+            at: .seconds(4))
+        return call
+    }
+
+    @Test(arguments: [0, 1_000]) func aRefusedLineLeavesNoCall(_ late: Nanoseconds) {
+        var call = refused()
+        call.call.facts.refusedCallEndedAt = Instant(nanoseconds: .seconds(2) + late)
         #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.bounded]))
+    }
+
+    @Test func aRefusedLineThatKeepsItsCallForGoodIsSeen() { #expect(refused().breaksOnly(.bounded)) }
+
+    @Test(arguments: [50, 51]) func aSecondOfAudioWaitsForAChoice(_ packets: Int) {
+        var call = active()
+        var figures = CallFigures()
+        figures.packetsParked = packets
+        call.see(.figures(.client, figures), at: .seconds(2))
+        call.hangUp(at: .seconds(4))
+        #expect(call.violations.map(\.invariant) == (packets == 50 ? [] : [.bounded]))
     }
 
     @Test func nothingIsLeft() {

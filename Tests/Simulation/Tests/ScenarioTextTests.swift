@@ -16,7 +16,7 @@ import Transport
         let text = """
             # A path that goes for longer than its window, and the line is cut as the call goes over to it.
             seed 8812 duration 41s
-            client preference=webrtc recovery=endCall messages=12:40..900
+            client preference=webrtc recovery=endCall wrap=7.5s messages=12:40..900
             server answer=usable
             net wlan0 v6=yes nat=portRestricted:30s
             net wlan0.udp up=38ms down=38.5ms jitter=normal:6ms loss=2%:2 rate=300000
@@ -31,6 +31,7 @@ import Transport
         #expect(scenario.seed == 8812)
         #expect(scenario.duration == .seconds(41))
         #expect(scenario.client.recovery == .endCall)
+        #expect(scenario.client.wrap == .milliseconds(7_500) && scenario.server.wrap == nil)
         #expect(scenario.networks.map(\.name) == ["wlan0"])
         #expect(scenario.networks[0].udp.down == .microseconds(38_500))
         #expect(scenario.networks[0].udp.loss == 2_000)
@@ -53,7 +54,7 @@ import Transport
             "at start drop all both for 1.0000000001s", "at start rate all up for 1s", "at start drop all both 3",
             "heal 1s everything", "at end(x) rebind all", "net a.b.c v6=yes", "seed 1 duration -1s", "heal -1s path",
             "net wlan0.udp up=-3ms", "client stall=-1ms", "at active+-1s rebind all", "at active drop all both for -1s",
-            "at active delay all both for 1s -3ms",
+            "at active delay all both for 1s -3ms", "server wrap=-1s",
         ])
     func badLine(line: String) {
         #expect(throws: ScenarioError.badLine(2, line)) { try Scenario(parsing: "# first\n" + line) }
@@ -142,6 +143,33 @@ import Transport
         #expect((1_500...2_800).contains(healing))
         // A healing call lives long enough to be judged.
         #expect(scenarios.allSatisfy { ($0.healing?.at ?? .min) <= $0.duration - .seconds(20) })
+    }
+
+    @Test("What other draws hardly ever come to is drawn: timestamps that begin again, one pair refused…")
+    func rarities() {
+        let scenarios = (0..<5_000).map { ScenarioGenerator.scenario(seed: $0) }
+        let wrapping = scenarios.filter { $0.client.wrap != nil || $0.server.wrap != nil }
+        #expect((1_200...1_600).contains(wrapping.count))
+        #expect(wrapping.allSatisfy { max($0.client.wrap ?? 0, $0.server.wrap ?? 0) < .seconds(20) })
+        let oneRefused = scenarios.count { scenario in
+            scenario.faults.contains {
+                $0.verb == .reject && $0.anchor == .milestone(.start) && $0.length == .seconds(20)
+                    && ($0.target.interface != nil || $0.target.family != nil)
+            }
+        }
+        #expect(oneRefused >= 20)
+        let asleep = scenarios.count { scenario in
+            scenario.client.preference == .websocket
+                && scenario.faults.contains {
+                    $0.verb == .suspend && $0.anchor == .milestone(.helloSent) && $0.length >= .seconds(1)
+                }
+        }
+        #expect(asleep >= 20)
+        let moved = scenarios.count { scenario in
+            scenario.networks.count == 2 && scenario.faults.count == 7 && scenario.faults[4].verb == .restartNeeded
+                && scenario.faults[5].anchor == .beginning(4) && scenario.faults[5].target.interface != nil
+        }
+        #expect(moved >= 20)
     }
 
     @Test("Calls last 5 to 40 s, 20 on average") func durations() {

@@ -65,6 +65,40 @@ import Transport
         #expect(call.facts.packetsLeft == 0)
     }
 
+    @Test("Timestamps that begin again at 0 are heard through", arguments: [0, 2_500])
+    func wrap(milliseconds: Int64) throws {
+        let call = try run {
+            $0.client.wrap = .milliseconds(milliseconds)
+            $0.server.wrap = .milliseconds(milliseconds + 10)
+        }
+        for end in CallEnd.allCases {
+            let frames = heard(call, by: end)
+            #expect(frames.count > 270)
+            #expect(zip(frames, frames.dropFirst()).allSatisfy { $0.1 == $0.0 + 1 })
+        }
+    }
+
+    @Test("A server that refuses the line keeps no call for it") func refused() throws {
+        let call = try run { $0.server.refusal = 503 }
+        #expect(call.facts.refusedAt != nil)
+        #expect(call.facts.refusedCallEndedAt == call.facts.refusedAt)
+        #expect(!call.facts.serverWaits && !call.facts.serverKeepsLine)
+    }
+
+    @Test("A client that slept reads at once what came: a second of the audio behind the welcome waits for its choice")
+    func asleepOverTheWelcome() throws {
+        let call = try run {
+            $0.client.preference = .websocket
+            $0.faults = [fault(.suspend, at: .helloSent, for: .seconds(3))]
+        }
+        let parked = call.observations.compactMap { one -> Int? in
+            guard case .figures(.client, let figures) = one.what else { return nil }
+            return figures.packetsParked
+        }
+        #expect(parked.max() == 50)
+        #expect(outcome(call, .client) == .ended(.local))
+    }
+
     @Test("A path whose two directions are good on different interfaces is not good") func goodOnOnePair() throws {
         let text = """
             seed 5 duration 6s

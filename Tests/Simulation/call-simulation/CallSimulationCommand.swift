@@ -10,6 +10,11 @@ import ICELite
         if CommandLine.arguments.dropFirst().first == "mutants" {
             return try MutantHunt.run(Array(CommandLine.arguments.dropFirst(2)))
         }
+        // One call with a fault in it, to be looked at.
+        if let name = ProcessInfo.processInfo.environment["GRAINE_MUTANT"] {
+            guard let mutant = Mutant(rawValue: name) else { refuse(name, "there is no such mutant") }
+            Mutant.current = mutant
+        }
         #endif
         guard let arguments = Arguments(Array(CommandLine.arguments.dropFirst())) else {
             try? FileHandle.standardError.write(contentsOf: Data(Arguments.usage.utf8))
