@@ -204,9 +204,9 @@ import Transport
 
     @Test(arguments: [0, 1_000]) func aShortPauseBehindALongOneTakesNothingAway(_ late: Nanoseconds) {
         var call = opened(until: .start)
-        call.call.scenario.faults = [.seconds(10), .milliseconds(50)].map { length in
+        call.call.scenario.faults = [10_000, 50].map { (milliseconds: Int64) in
             var suspend = Fault(anchor: .milestone(.start), verb: .suspend)
-            suspend.length = length
+            suspend.length = .milliseconds(milliseconds)
             return suspend
         }
         call.see(.fault(index: 0, isBeginning: true), at: .seconds(10))
