@@ -90,22 +90,6 @@ import Testing
                 heal 26.333s path
                 """),
         Case(
-            testDescription: "The same with long messages",
-            text: """
-                seed 7526 duration 28.931s
-                client preference=auto recovery=continueOnWebSocket standard=yes messages=21:40..8000
-                server answer=usable
-                net wlan0 v6=yes nat=portRestricted:120s
-                net wlan0.udp up=34.89847ms down=15.679023ms jitter=normal:37.075943ms
-                net wlan0.tcp up=1.979557ms down=1.979557ms loss=3.073%:1
-                at start delay wlan0.udp4 both for 2.141891s 8.551ms
-                at begin(0)+1RTT drop all both for 300.411ms
-                at end(1)+0.5RTT forge-media server
-                at begin(2)+1RTT rate all both for 30s 14760bit
-                at restart_sent+1RTT interface-down wlan0 for 315ms
-                at active+792.86808ms loss wlan0.udp both for 950ms 96.885%
-                """),
-        Case(
             testDescription: "The same upwards",
             text: """
                 seed 9784 duration 17.148s
