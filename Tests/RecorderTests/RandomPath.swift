@@ -58,6 +58,7 @@ struct RandomPath {
         if chance(isDead ? 120 : 700) { isDead.toggle() }
         if !isDead { tell(.heard) }
         if isDead, recovery.hasOutage, chance(60) { tell(.answered(isSamePair: chance(2))) }
+        if recovery.hasOutage, chance(20) { tell(.lineAnswered) }
         if chance(50) { tell(.reported(standstills: isDead && chance(2) ? 3 : 0)) }
         if chance(isDead ? 40 : 400) { tell(.peerBridge(isDead)) }
         if chance(3_000) { tell(.suspect(chance(2) ? .hint : .networkChange)) }

@@ -150,7 +150,7 @@ struct InvariantDecidedInTime {
         if let since = client.recoversSince {
             due = max(due, since + max(0, JudgeLimits.recovering - client.recovered))
         } else if let answered = client.outageEnded {
-            due = max(due, answered + JudgeLimits.answerHolds)
+            due = max(due, answered + JudgeLimits.answerHolds + 2 * JudgeLimits.goodArrival)
         }
         let decided = max(due, picture.client.resumedAt) + picture.client.stall
         var known = decided + JudgeLimits.goodArrival
