@@ -204,7 +204,7 @@ import Transport
 
     @Test(arguments: [0, 1_000]) func aShortPauseBehindALongOneTakesNothingAway(_ late: Nanoseconds) {
         var call = opened(until: .start)
-        call.call.scenario.faults = [.seconds(10), .milliseconds(50)].map { length in
+        call.call.scenario.faults = [Nanoseconds.seconds(10), .milliseconds(50)].map { length in
             var suspend = Fault(anchor: .milestone(.start), verb: .suspend)
             suspend.length = length
             return suspend
