@@ -13,6 +13,7 @@ struct RandomPath {
     private(set) var now = Instant.zero + .seconds(1_000)
     /// Nothing comes on the path.
     private var isDead = false
+    private var isLineAsked = false
     /// Times that it wanted to be called again at once.
     private(set) var spins = 0
 
@@ -29,7 +30,10 @@ struct RandomPath {
     private mutating func tell(_ input: PathRecovery.Input) {
         recovery.take(input, now: now)
         bare.take(input, now: now)
-        while let effect = recovery.pollEffect() { effects.append(effect) }
+        while let effect = recovery.pollEffect() {
+            if effect == .askLine { isLineAsked = true }
+            effects.append(effect)
+        }
         while let effect = bare.pollEffect() { bareEffects.append(effect) }
     }
 
@@ -58,6 +62,10 @@ struct RandomPath {
         if chance(isDead ? 120 : 700) { isDead.toggle() }
         if !isDead { tell(.heard) }
         if isDead, recovery.hasOutage, chance(60) { tell(.answered(isSamePair: chance(2))) }
+        if isLineAsked {
+            isLineAsked = false
+            tell(.lineAnswered)
+        }
         if chance(50) { tell(.reported(standstills: isDead && chance(2) ? 3 : 0)) }
         if chance(isDead ? 40 : 400) { tell(.peerBridge(isDead)) }
         if chance(3_000) { tell(.suspect(chance(2) ? .hint : .networkChange)) }

@@ -108,12 +108,12 @@ import Testing
         let recovery: [PathRecovery.Input] =
             [
                 .heard, .answered(isSamePair: true), .restarted, .peerBridge(true), .reported(standstills: 3),
-                .stalled(for: .milliseconds(1_500)), .timeout, .moved, .behind,
+                .stalled(for: .milliseconds(1_500)), .timeout, .moved, .behind, .lineAnswered,
             ] + OutageCause.allCases.map { .suspect($0) } + OutageOutcome.allCases.map { .stop($0) }
         for input in recovery { try check(input) }
         let recoveryEffects: [PathRecovery.Effect] = [
             .began, .askBridge(true), .askBridge(false), .probe, .check, .openFreshSockets, .recoveringChanged(true),
-            .recoveringChanged(false), .windowEnded, .finished,
+            .recoveringChanged(false), .windowEnded, .finished, .askLine,
         ]
         for effect in recoveryEffects { try check(effect) }
     }

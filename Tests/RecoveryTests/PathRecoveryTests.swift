@@ -236,10 +236,33 @@ import Transport
             hear(&recovery, from: time, to: time)
             let effects = effects(&recovery)
             if effects.contains(.probe) { recovery.answered(isSamePair: true, now: at(time)) }
+            if effects.contains(.askLine) { recovery.lineAnswered(now: at(time + 10)) }
             if effects.contains(.recoveringChanged(true)) { brokenAt = time }
             if effects.contains(.windowEnded) { endedAt = time }
         }
-        #expect(brokenAt == 5_020 && endedAt == 12_020)
+        #expect(brokenAt == 5_040 && endedAt == 12_020)
+    }
+
+    @Test("An answer is not doubted for what the other end said long ago, on a line that is slow")
+    func slowLine() {
+        var recovery = calm()
+        recovery.peerBridge(true, now: at(2_010))
+        hear(&recovery, from: 2_020, to: 2_080)
+        recovery.answered(isSamePair: true, now: at(2_090))
+        hear(&recovery, from: 2_100, to: 5_080)
+        _ = effects(&recovery)
+        // A sign for nothing that was asked for says nothing.
+        recovery.lineAnswered(now: at(5_085))
+        hear(&recovery, from: 5_100, to: 15_000)
+        #expect(effects(&recovery) == [.askLine], "asked once, and waited for")
+        #expect(!recovery.isBroken && !recovery.isRecovering && !recovery.isWindowOver)
+        var vain = recovery
+        // What it said meanwhile has come: either it is content, or it is not.
+        recovery.peerBridge(false, now: at(15_010))
+        recovery.lineAnswered(now: at(15_010))
+        #expect(!recovery.hasOutage && effects(&recovery) == [.finished])
+        vain.lineAnswered(now: at(15_010))
+        #expect(vain.isBroken && vain.isWindowOver)
     }
 
     @Test("An answer just before the window is over holds it open until the peer is content")
@@ -262,6 +285,8 @@ import Transport
             hear(&recovery, from: 2_020, to: 2_040)
             recovery.answered(isSamePair: true, now: at(2_050))
             hear(&recovery, from: 2_060, to: 6_000)
+            #expect(!recovery.isBroken, "what it wants may be old news")
+            recovery.lineAnswered(now: at(6_005))
             #expect(recovery.isBroken)
             recovery.answered(isSamePair: true, now: at(6_010))
             #expect(recovery.isBroken, "the same pair's say no more")

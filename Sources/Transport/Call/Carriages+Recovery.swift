@@ -72,6 +72,9 @@ extension Carriages {
             case .askBridge(let isOn):
                 send(.bridge(ControlMessage.Bridge(on: isOn, epoch: UInt32(clamping: epoch))))
             case .probe: path?.probe(now: now)
+            case .askLine:
+                line?.ping(now: now)
+                isLineAsked = true
             case .check: path?.checkNow(now: now)
             case .openFreshSockets: return .socketsWanted
             case .recoveringChanged(let isOn): return .recoveringChanged(isOn)
@@ -83,6 +86,13 @@ extension Carriages {
             }
         }
         return nil
+    }
+
+    /// The line has been read: what the recovery waits for may be in it.
+    mutating func noteLineRead(now: Instant) {
+        guard isLineAsked, line?.isPinging != true else { return }
+        isLineAsked = false
+        recovery?.lineAnswered(now: now)
     }
 
     /// The path is not watched any more: what becomes of an outage that lasts.

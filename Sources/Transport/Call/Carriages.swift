@@ -43,6 +43,8 @@ struct Carriages: ~Copyable {
     var lastInputAt = Instant.never
     /// What others had counted as the outage began.
     var outageStart: OutageStart?
+    /// A ping went out for the recovery and is not answered yet.
+    var isLineAsked = false
     /// The peer, active before us, wants our audio on the line.
     private var isBridgeAwaited = false
 

@@ -42,6 +42,7 @@ extension ClientCall {
             case .upgradeRequested: break
             }
         }
+        carriages.noteLineRead(now: now)
     }
 
     func isRefusal(_ code: UInt16) -> Bool { timings.welcome == nil && LineClose.rejections.contains(code) }

@@ -118,6 +118,17 @@ package struct LineConnection: ~Copyable {
         suspectSince = now
     }
 
+    /// Asks for a pong, behind all that the peer has said by then.
+    package mutating func ping(now: Instant) {
+        clock = now
+        guard isOpen else { return }
+        isPingDue = true
+        pingSent = now
+    }
+
+    /// A ping is not answered yet, on a line where that may still come.
+    package var isPinging: Bool { isOpen && (isPingDue || isPingOutstanding) }
+
     /// This process did not run for a while: what was not heard meanwhile is nothing against the line.
     package mutating func excuseSilence(now: Instant) {
         clock = now

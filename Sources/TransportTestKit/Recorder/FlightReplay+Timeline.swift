@@ -64,9 +64,10 @@ extension FlightReplay.Step {
 extension Instant {
     /// Seconds since the beginning, in a column.
     var words: String {
-        let milliseconds = (nanoseconds + (nanoseconds < 0 ? -500_000 : 500_000)) / 1_000_000
-        let fraction = String(milliseconds.magnitude % 1_000)
-        let whole = (milliseconds < 0 ? "-" : "") + String(milliseconds.magnitude / 1_000)
+        // A damaged recording may hold any instant: the magnitude has room for the rounding.
+        let milliseconds = (nanoseconds.magnitude + 500_000) / 1_000_000
+        let fraction = String(milliseconds % 1_000)
+        let whole = (nanoseconds < 0 && milliseconds > 0 ? "-" : "") + String(milliseconds / 1_000)
         return String(repeating: " ", count: max(0, 5 - whole.count)) + whole + "."
             + String(repeating: "0", count: 3 - fraction.count) + fraction
     }

@@ -18,6 +18,8 @@ struct InvariantDecidedInTime {
     private var helloAt: Instant?
     private var welcomedAt: Instant?
     private var isChosen = false
+    /// When the client last chose a carriage or ended.
+    private var clientDecidedAt: Instant?
     private var client = End()
     private var server = End()
 
@@ -28,10 +30,13 @@ struct InvariantDecidedInTime {
         case .milestone(.start): startedAt = now
         case .milestone(.helloSent): helloAt = now
         case .milestone(.welcome): welcomedAt = now
-        case .choice(.client, _, let transport, _): if transport != nil { isChosen = true }
+        case .choice(.client, _, let transport, _):
+            if transport != nil { isChosen = true }
+            if client.state == .active { clientDecidedAt = now }
         case .state(let end, let state, let isRecovering):
             var machine = end == .client ? client : server
             step(&machine, of: end, to: state, isRecovering: isRecovering, at: now, findings: &findings)
+            if end == .client, state == .ended { clientDecidedAt = now }
             if end == .client { client = machine } else { server = machine }
         case .fault(_, isBeginning: false):
             forgive(&client, picture[.client], at: now)
@@ -150,7 +155,8 @@ struct InvariantDecidedInTime {
         if let since = client.recoversSince {
             due = max(due, since + max(0, JudgeLimits.recovering - client.recovered))
         } else if let answered = client.outageEnded {
-            due = max(due, answered + JudgeLimits.answerHolds)
+            let doubted = answered + JudgeLimits.answerHolds + 2 * JudgeLimits.goodArrival
+            due = max(due, min(doubted, clientDecidedAt ?? doubted))
         }
         let decided = max(due, picture.client.resumedAt) + picture.client.stall
         var known = decided + JudgeLimits.goodArrival

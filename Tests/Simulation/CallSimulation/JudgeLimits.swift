@@ -15,7 +15,7 @@ enum JudgeLimits {
     static let serverActive = Nanoseconds.seconds(45)
     /// Recovering, from the suspicion on.
     static let recovering = Nanoseconds.seconds(10)
-    /// The other end may go on asking for the bridge so long behind an answered check.
+    /// The other end may go on asking for the bridge so long behind an answered check; then it is asked by the line.
     static let answerHolds = Nanoseconds.seconds(3)
     /// Inputs of an active call that is run come at least as often: a pause is known so well.
     static let betweenInputs = Nanoseconds.milliseconds(10)

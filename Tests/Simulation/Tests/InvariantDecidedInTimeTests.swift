@@ -99,8 +99,8 @@ import Transport
         call.becomeActive(on: .webrtc)
         for end in CallEnd.allCases { call.see(.state(end, .active, isRecovering: true), at: .seconds(5)) }
         call.see(.state(.client, .active, isRecovering: false), at: .seconds(14))
-        call.see(.state(.client, .ended, isRecovering: false), .outcome(.client, .failed), at: .seconds(17))
-        let known = Nanoseconds.milliseconds(17_400) + late
+        call.see(.state(.client, .ended, isRecovering: false), .outcome(.client, .failed), at: .milliseconds(17_800))
+        let known = Nanoseconds.milliseconds(18_200) + late
         call.see(.state(.server, .ended, isRecovering: false), .outcome(.server, .failed), at: known)
         #expect(call.violations.map(\.invariant) == (late == 0 ? [] : [.decidedInTime]))
     }

@@ -168,14 +168,13 @@ import Transport
         #expect(silent.facts.checkAnswersDelivered == 0)
     }
 
-    @Test("What comes to a socket that is closed has not come, and a pair that went with it needs no refusal") func closed()
-        throws
-    {
+    @Test("What comes to a socket that is closed has not come, and a pair that went with it needs no refusal")
+    func closed() throws {
         // The first check is answered after 50 ms: to a port that its interface has taken along.
         let call = try run {
             $0.faults = [
-                self.fault(.routeFlap, at: .firstCheck, after: .milliseconds(5), for: .milliseconds(10)),
-                self.fault(.reject, at: .firstCheck, after: .milliseconds(6), for: .seconds(20), on: .udp),
+                self.fault(.routeFlap, at: .clientHello, after: .milliseconds(5), for: .milliseconds(10)),
+                self.fault(.reject, at: .clientHello, after: .milliseconds(6), for: .seconds(20), on: .udp),
             ]
         }
         #expect(reason(call) == .udpBlocked)
@@ -269,9 +268,8 @@ import Transport
         #expect(outcome(call, .client) == .ended(.local))
     }
 
-    @Test("Who sleeps as its line is reset has closed it when it wakes, whatever it still had to write") func resetAsleep()
-        throws
-    {
+    @Test("Who sleeps as its line is reset has closed it when it wakes, whatever it still had to write")
+    func resetAsleep() throws {
         var asleep = fault(.suspend, at: .active, after: .seconds(1), for: .seconds(3))
         asleep.end = .server
         var hangUp = fault(.hangUp, at: .active, after: .seconds(2))

@@ -293,6 +293,26 @@ import Testing
         #expect(client.shortestRoundTrip == .milliseconds(40))
     }
 
+    @Test func aPongThatWasAskedForComesBehindAllThatWasSaid() throws {
+        let (client, server) = try LineEnd.open()
+        #expect(!client.isPinging)
+        client.line.ping(now: at(1_000))
+        #expect(client.isPinging && client.hasOutput)
+        let ping = client.output()
+        server.sendText("said before")
+        server.receive(ping, now: at(1_020))
+        let answer = server.output()
+        client.receive(Array(answer.dropLast(1)), now: at(1_040))
+        #expect(client.take() == [.text("said before")] && client.isPinging)
+        client.receive(Array(answer.suffix(1)), now: at(1_041))
+        #expect(!client.isPinging)
+        // A line that is gone has nothing to say any more.
+        client.line.ping(now: at(2_000))
+        client.line.peerClosed(now: at(2_010))
+        client.drain()
+        #expect(!client.isPinging)
+    }
+
     @Test func suspectLinePingsEachSecondAndDiesAfterThree() throws {
         let (client, _) = try LineEnd.open()
         client.line.setWatch(.suspect, now: at(4_000))

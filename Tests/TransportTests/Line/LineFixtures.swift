@@ -74,6 +74,7 @@ final class LineEnd {
     // What the macros cannot read of a value that cannot be copied.
     var hasOutput: Bool { line.hasOutput }
     var isFinished: Bool { line.isFinished }
+    var isPinging: Bool { line.isPinging }
     var nextDeadline: Instant { line.nextDeadline }
     var counters: LineCounters { line.counters }
     var shortestRoundTrip: Nanoseconds? { line.shortestRoundTrip }

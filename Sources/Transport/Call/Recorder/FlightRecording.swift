@@ -44,7 +44,7 @@ package struct FlightRecording: Sendable {
     /// What it begins with.
     package static let magic = Array("GFLT".utf8)
     /// The version this build writes, and the only one it reads.
-    package static let version: UInt8 = 3
+    package static let version: UInt8 = 4
     /// Bytes a recording has at most: the segments and what frames them.
     package static let largestSize = FlightRecorder.segmentCount * (FlightRecorder.segmentSize + 3) + 32
 

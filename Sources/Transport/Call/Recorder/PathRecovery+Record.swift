@@ -45,6 +45,7 @@ extension PathRecovery: RecordedMachine {
         case heard
         case answered(isSamePair: Bool)
         case restarted
+        case lineAnswered
         case suspect(OutageCause)
         case peerBridge(Bool)
         case reported(standstills: Int)
@@ -94,6 +95,7 @@ extension PathRecovery: RecordedMachine {
         case .suspect, .stalled, .stop: return true
         case .answered, .restarted, .moved: return current != nil
         case .behind: return bridgeSince != nil
+        case .lineAnswered: return current?.isLineAsked == true
         case .peerBridge(let isOn): return isOn != isPeerBridgeOn
         case .timeout: return now >= nextDeadline
         case .heard: return current != nil && (current?.steadySince == nil || now >= nextDeadline)
@@ -109,6 +111,7 @@ extension PathRecovery: RecordedMachine {
         case .heard: applyHeard(now: now)
         case .answered(let isSamePair): applyAnswered(isSamePair: isSamePair, now: now)
         case .restarted: applyRestarted(now: now)
+        case .lineAnswered: applyLineAnswered(now: now)
         case .suspect(let cause): applySuspect(cause, now: now)
         case .peerBridge(let isOn): applyPeerBridge(isOn, now: now)
         case .reported(let standstills): applyReported(standstills: standstills, now: now)
@@ -179,6 +182,9 @@ extension PathRecovery {
 
     /// An ICE restart has found its pair.
     package mutating func restarted(now: Instant) { take(.restarted, now: now) }
+
+    /// What the other end had said as `askLine` was carried out has come, or the line is gone.
+    package mutating func lineAnswered(now: Instant) { take(.lineAnswered, now: now) }
 
     /// Something other than silence says that the path is broken.
     package mutating func suspect(_ cause: OutageCause, now: Instant) { take(.suspect(cause), now: now) }

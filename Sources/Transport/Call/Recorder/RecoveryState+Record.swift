@@ -58,7 +58,9 @@ extension PathRecovery.Current: Recorded {
         writer.nanoseconds(used)
         writer.optional(steadySince) { $0.instant($1) }
         for instant in [repairedAt, answeredAt] { writer.optional(instant) { $0.instant($1) } }
-        for flag in [isPeers, isOneWay, hasFreshSockets, isWindowOver, isRefused, isAnsweredInVain, isCertain] {
+        for flag in [
+            isPeers, isOneWay, hasFreshSockets, isWindowOver, isRefused, isAnsweredInVain, isLineAsked, isCertain,
+        ] {
             writer.bool(flag)
         }
         writer.count(probes)
@@ -77,6 +79,7 @@ extension PathRecovery.Current: Recorded {
         let isWindowOver = try reader.bool()
         let isRefused = try reader.bool()
         let isAnsweredInVain = try reader.bool()
+        let isLineAsked = try reader.bool()
         self.init(
             brokenAt: brokenAt, used: used, steadySince: steadySince, answeredAt: answeredAt, isPeers: isPeers,
             isOneWay: isOneWay, isCertain: try reader.bool())
@@ -84,6 +87,7 @@ extension PathRecovery.Current: Recorded {
         self.isWindowOver = isWindowOver
         self.isRefused = isRefused
         self.isAnsweredInVain = isAnsweredInVain
+        self.isLineAsked = isLineAsked
         self.repairedAt = repairedAt
         probes = try reader.count()
         probeAt = try reader.instant()
@@ -152,6 +156,7 @@ extension PathRecovery.Effect: Recorded {
         case .recoveringChanged(let isOn): writer.byte(isOn ? 7 : 6)
         case .windowEnded: writer.byte(8)
         case .finished: writer.byte(9)
+        case .askLine: writer.byte(10)
         }
     }
 
@@ -167,6 +172,7 @@ extension PathRecovery.Effect: Recorded {
         case 7: self = .recoveringChanged(true)
         case 8: self = .windowEnded
         case 9: self = .finished
+        case 10: self = .askLine
         default: throw .malformed
         }
     }
@@ -198,6 +204,7 @@ extension PathRecovery.Input: Recorded {
             writer.byte(9)
             writer.word(outcome)
         case .behind: writer.byte(10)
+        case .lineAnswered: writer.byte(11)
         }
     }
 
@@ -214,6 +221,7 @@ extension PathRecovery.Input: Recorded {
         case 8: self = .moved
         case 9: self = .stop(try reader.word())
         case 10: self = .behind
+        case 11: self = .lineAnswered
         default: throw .malformed
         }
     }

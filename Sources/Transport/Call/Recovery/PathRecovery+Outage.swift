@@ -18,7 +18,7 @@ extension PathRecovery {
             if !isPeerBridgeOn, isRepaired { deadline = min(deadline, steadySince + Self.steadyFor) }
         }
         if let bridgeEnd { deadline = min(deadline, bridgeEnd) }
-        if isController, isPeerBridgeOn, let answeredAt = current.answeredAt {
+        if isController, isPeerBridgeOn, !current.isLineAsked, let answeredAt = current.answeredAt {
             deadline = min(deadline, answeredAt + Self.answerHolds)
         }
         if !isRepaired {
@@ -36,7 +36,7 @@ extension PathRecovery {
 
     /// Brings everything up to `now` after an input.
     mutating func settle(now: Instant) {
-        revokeAnswer(now: now)
+        doubtAnswer(now: now)
         if current != nil {
             if isRepaired { repaired(now: now) } else { broken(now: now) }
         }
@@ -85,14 +85,13 @@ extension PathRecovery {
         isController && !liveness.knowsPeer && now >= max(quietCheckAt, quietSince)
     }
 
-    /// The other end was reached and still does not hear us: the answer did not mean what it seemed to.
-    private mutating func revokeAnswer(now: Instant) {
-        guard isController, isPeerBridgeOn, let answeredAt = current?.answeredAt, now - answeredAt >= Self.answerHolds
+    /// The other end was reached and still does not hear us, as far as the line has told.
+    private mutating func doubtAnswer(now: Instant) {
+        guard isController, isPeerBridgeOn, let current, !current.isLineAsked, let answeredAt = current.answeredAt,
+            now - answeredAt >= Self.answerHolds
         else { return }
-        current?.answeredAt = nil
-        current?.isAnsweredInVain = true
-        current?.repairedAt = nil
-        probeAnew(now: now)
+        self.current?.isLineAsked = true
+        effects.append(.askLine)
     }
 
     private mutating func repaired(now: Instant) {

@@ -17,6 +17,8 @@ package struct PathRecovery: Sendable {
         case probe
         /// Check the selected pair: its peer may be silent without saying so. Client only.
         case check
+        /// Ask for a sign of the other end's on the line: its word there may be old. Client only.
+        case askLine
         /// The pairs there are do not answer: try new ports. Client only.
         case openFreshSockets
         /// The call is recovering, or is not any more.
@@ -47,7 +49,8 @@ package struct PathRecovery: Sendable {
     /// The interval after them, doubling to the cap.
     package static let probeInterval = Nanoseconds.milliseconds(100)
     package static let probeIntervalCap = Nanoseconds.milliseconds(500)
-    /// An answered check says that the peer can be reached; if it still wants the bridge this much later, it cannot.
+    /// An answered check says that the peer can be reached; if it still wants the bridge this much later, it cannot. What
+    /// it wants is as old as the line is slow: the line is asked first.
     package static let answerHolds = Nanoseconds.seconds(3)
     /// How often a peer is checked that may be silent without saying so.
     package static let quietCheckInterval = Nanoseconds.seconds(1)
@@ -66,6 +69,8 @@ package struct PathRecovery: Sendable {
         var repairedAt: Instant?
         /// When a check sent for this outage was answered.
         var answeredAt: Instant?
+        /// That the peer wants the bridge is being asked for on the line.
+        var isLineAsked = false
         /// The selected pair answered, and the other end went on asking: its answers say no more.
         var isAnsweredInVain = false
         /// The other end asked for the bridge because of it.
@@ -166,7 +171,10 @@ package struct PathRecovery: Sendable {
     mutating func applyAnswered(isSamePair: Bool, now: Instant) {
         guard !isStopped, current != nil else { return }
         if !isSamePair { current?.isAnsweredInVain = false }
-        if current?.answeredAt == nil, current?.isAnsweredInVain == false { current?.answeredAt = now }
+        if current?.answeredAt == nil, current?.isAnsweredInVain == false {
+            current?.answeredAt = now
+            current?.isLineAsked = false
+        }
         note(isSamePair ? .samePair : .otherPair)
         settle(now: now)
     }
@@ -174,8 +182,22 @@ package struct PathRecovery: Sendable {
     mutating func applyRestarted(now: Instant) {
         guard !isStopped, current != nil else { return }
         current?.answeredAt = now
+        current?.isLineAsked = false
         current?.isAnsweredInVain = false
         note(.restart)
+        settle(now: now)
+    }
+
+    /// The other end was reached, still does not hear us, and has said so on a line that has told all: the answer did not
+    /// mean what it seemed to.
+    mutating func applyLineAnswered(now: Instant) {
+        guard !isStopped, current?.isLineAsked == true else { return }
+        current?.isLineAsked = false
+        guard isController, isPeerBridgeOn, current?.answeredAt != nil else { return }
+        current?.answeredAt = nil
+        current?.isAnsweredInVain = true
+        current?.repairedAt = nil
+        probeAnew(now: now)
         settle(now: now)
     }
 
@@ -238,6 +260,7 @@ package struct PathRecovery: Sendable {
             let pause = max(0, min(pause, now - outage.brokenAt))
             current?.brokenAt = outage.brokenAt + pause
             current?.answeredAt = outage.answeredAt.map { min(now, $0 + pause) }
+            current?.isLineAsked = false
             if outage.steadySince != nil { current?.steadySince = now }
             if outage.repairedAt != nil { current?.repairedAt = now }
             if !outage.isWindowOver { probeAnew(now: now) }
