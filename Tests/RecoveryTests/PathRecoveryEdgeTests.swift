@@ -116,8 +116,10 @@ import Transport
         recovery.answered(isSamePair: true, now: at(2_090))
         recovery.answered(isSamePair: true, now: at(4_000))
         hear(&recovery, from: 2_100, to: 5_080)
+        recovery.lineAnswered(now: at(5_085))
         #expect(!recovery.isBroken)
         run(&recovery, to: 5_090)
+        recovery.lineAnswered(now: at(5_091))
         #expect(recovery.isBroken)
     }
 
