@@ -3,41 +3,7 @@ import Testing
 import Transport
 
 /// Limits, states and figures of a recovery at their edges.
-@Suite("Recovery of the path, at its edges") struct PathRecoveryEdgeTests {
-    typealias Effect = PathRecovery.Effect
-
-    private func at(_ milliseconds: Int64) -> Instant { Instant.zero + .milliseconds(milliseconds) }
-
-    private func calm(isController: Bool = true) -> PathRecovery {
-        var recovery = PathRecovery(
-            isController: isController, peerInterval: .milliseconds(100), window: .seconds(10), now: .zero)
-        hear(&recovery, from: 0, to: 2_000)
-        return recovery
-    }
-
-    private func hear(_ recovery: inout PathRecovery, from: Int64, to: Int64) {
-        for time in stride(from: from, through: to, by: 20) {
-            run(&recovery, to: time - 1)
-            recovery.heard(now: at(time))
-            recovery.audioHeard(now: at(time))
-        }
-    }
-
-    private func run(_ recovery: inout PathRecovery, to milliseconds: Int64) {
-        while recovery.nextDeadline <= at(milliseconds) {
-            let deadline = recovery.nextDeadline
-            recovery.handleTimeout(now: deadline)
-            #expect(recovery.nextDeadline > deadline, "the deadline must lie ahead")
-            guard recovery.nextDeadline > deadline else { return }
-        }
-    }
-
-    private func effects(_ recovery: inout PathRecovery) -> [Effect] {
-        var effects: [Effect] = []
-        while let effect = recovery.pollEffect() { effects.append(effect) }
-        return effects
-    }
-
+@Suite("Recovery of the path, at its edges") struct PathRecoveryEdgeTests: RecoveryScript {
     @Test("The time on both carriages is counted once, while it runs and when it is over")
     func bridged() {
         var recovery = calm()

@@ -296,9 +296,9 @@ extension ClientCall {
         timings.firstCheck = evidence.firstCheckAt
         timings.firstAnswer = evidence.firstAnswerAt
         if evidence != policy.evidence { policy.pathChanged(evidence, now: now) }
-        if evidence.isLost, let recovery = carriages.recovery {
+        if evidence.isLost, let hasOutage = carriages.recovery?.hasOutage {
             // Without consent no pair may be checked any more: only a restart helps, in an outage of before, too.
-            if !recovery.hasOutage { carriages.recovery?.suspect(.consent, now: now) }
+            if !hasOutage { carriages.recovery?.suspect(.consent, now: now) }
             if restartPlan.isIdle { restartPlan.want(now: now) }
         }
     }
