@@ -270,10 +270,10 @@ package final class ByteStream: @unchecked Sendable {
         loop.preconditionOnLoop()
         guard case .open = state, !bytes.isEmpty else { return 0 }
         let taken = tls == nil ? writePlain(bytes) : writeSecured(bytes)
-        if taken < bytes.byteCount, isOpen {
-            wantsRoom = true
-            updateInterest()
-        }
+        guard isOpen else { return taken }
+        if taken < bytes.byteCount { wantsRoom = true }
+        // Of a record that TLS has taken whole a part may wait for the kernel's room, with nobody to offer more.
+        updateInterest()
         return taken
     }
 
@@ -407,6 +407,8 @@ package final class ByteStream: @unchecked Sendable {
             while !isPaused, case .bytes(let count)? = try readDecrypted() {
                 if isOpen { onBytes?(UnsafeRawBufferPointer(rebasing: loop.plainScratch[..<count]).bytes) }
             }
+            // TLS may have answered something by itself.
+            if tls?.pendingCount ?? 0 > 0 { _ = flush() }
         } catch {
             if flush() { end(.tls(error)) }
         }

@@ -173,6 +173,48 @@ struct ByteStreamTests {
         }
     }
 
+    @Test("The last record goes out whole, though the kernel had no room for its end and nothing is written behind it")
+    func theLastRecordGoesOutWhole() async throws {
+        try await withLoop { loop in
+            let identity = try TLSIdentity.selfSigned(for: ["127.0.0.1"])
+            let context = try TLSContext(identity: identity)
+            let accepted = Happenings<Watched>()
+            let listener = try await loop.run {
+                Result {
+                    try TCPListener(bind: SocketAddress(ip: .loopbackV4, port: 0), loop: loop) { fd, _ in
+                        let stream = ByteStream(accepted: fd, tls: context, deadline: loop.after(60), loop: loop)
+                        accepted.add(Watched(stream))
+                    }
+                }
+            }.get()
+            let trust = try TLSContext(trust: .pem(identity.certificatePEM))
+            let client = await connect(loop, to: "127.0.0.1", port: listener.localAddress.port, trust: trust)
+            _ = await client.timing()
+            let server = try #require(await accepted.next())
+            _ = await server.timing()
+            let record = [UInt8](repeating: 7, count: TLSEngine.recordLimit)
+            // A peer that does not read fills the kernel, until of a record that was taken whole the end waits.
+            let written = await loop.run {
+                server.stream.pauseReading()
+                var written = 0
+                while true {
+                    let sent = client.stream.bytesSent
+                    let taken = client.stream.write(record.span.bytes)
+                    written += taken
+                    if taken < record.count || client.stream.bytesSent - sent < record.count { return written }
+                }
+            }
+            #expect(written.isMultiple(of: record.count))
+            await loop.run { server.stream.resumeReading() }
+            #expect(await server.bytes(written).count == written)
+            await loop.run {
+                client.stream.abort()
+                server.stream.abort()
+                listener.close()
+            }
+        }
+    }
+
     @Test func pausedReadingHoldsThePeerBackAndUnacknowledgedBytesAreCounted() async throws {
         try await withLoop { loop in
             let server = try await echo(loop, tls: nil)
