@@ -115,6 +115,27 @@ import Testing
         #expect(network.clientEvents.contains(.probeAnswered(first, roundTrip: .milliseconds(40))))
     }
 
+    @Test func `an answer that a later one has overtaken is the second of two, and ends the probing`() throws {
+        var network = try network(["192.0.2.10", "192.0.2.20"])
+        let first = try path("192.0.2.10")
+        network.swallow = { _, _, _ in true }
+        let start = network.now
+        probe(&network, for: .milliseconds(300))
+        let checks = network.sent.filter { $0.path == first && $0.at >= start }.suffix(4)
+        #expect(checks.count == 4)
+        var isProbing: [Bool] = []
+        for check in checks.reversed() {
+            let answer = try response(
+                to: ReadMessage(check.bytes).transactionID, password: network.serverCredentials.password,
+                mapped: first.local)
+            _ = network.client.take(answer, first, at: network.now)
+            isProbing.append(network.client.probingSince != nil)
+        }
+        // The newest alone is one behind many that were lost.
+        #expect(isProbing == [true, false, false, false])
+        #expect(network.client.selectedPath == first)
+    }
+
     @Test func `a selected pair whose nomination came from elsewhere first is nominated again`() throws {
         var network = try network(["192.0.2.10", "192.0.2.20"])
         let first = try path("192.0.2.10")

@@ -104,6 +104,8 @@ extension ICEFullAgent {
             generations[0].pairs.contains(where: { $0.isValid && $0.id != transaction.pairID })
         else { return false }
         let from = max(since, strayAnsweredAt ?? since)
+        // One that overtook it was taken for the only one: together they are two.
+        guard from < transaction.sentAt else { return false }
         let missing = generations[0].outstanding.count(of: transaction.pairID, in: from..<transaction.sentAt)
         return missing >= ICELimits.strayAfter
     }
