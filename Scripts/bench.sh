@@ -9,8 +9,4 @@ if [[ ${1:-} == echo ]]; then
     Scripts/build.sh release --product echo-relay >&2
     Scripts/build.sh release --product echo-relay-c >&2
 fi
-if [[ ${1:-} == handshakes ]]; then
-    # What was freed is to count as free, not as kept in malloc's cache of the thread.
-    export GLIBC_TUNABLES=glibc.malloc.tcache_count=0
-fi
 exec .build-release/release/transport-benchmarks "$@"

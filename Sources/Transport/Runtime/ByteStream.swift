@@ -407,7 +407,7 @@ package final class ByteStream: @unchecked Sendable {
             while !isPaused, case .bytes(let count)? = try readDecrypted() {
                 if isOpen { onBytes?(UnsafeRawBufferPointer(rebasing: loop.plainScratch[..<count]).bytes) }
             }
-            // TLS may have answered something by itself.
+            // TLS may have answered by itself: no_renegotiation, say.
             if tls?.pendingCount ?? 0 > 0 { _ = flush() }
         } catch {
             if flush() { end(.tls(error)) }

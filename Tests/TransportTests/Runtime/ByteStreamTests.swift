@@ -1,3 +1,4 @@
+import COpenSSL
 import Foundation
 import Glibc
 import ICELite
@@ -173,20 +174,66 @@ struct ByteStreamTests {
         }
     }
 
+    /// A listener whose streams are watched and do nothing by themselves.
+    private func watch(
+        _ loop: EventLoop, _ identity: TLSIdentity
+    ) async throws -> (listener: TCPListener, accepted: Happenings<Watched>) {
+        let context = try TLSContext(identity: identity)
+        let accepted = Happenings<Watched>()
+        let listener = try await loop.run {
+            Result {
+                try TCPListener(bind: SocketAddress(ip: .loopbackV4, port: 0), loop: loop) { fd, _ in
+                    let stream = ByteStream(accepted: fd, tls: context, deadline: loop.after(60), loop: loop)
+                    accepted.add(Watched(stream))
+                }
+            }
+        }.get()
+        return (listener, accepted)
+    }
+
+    @Test("What TLS answers by itself goes out with nothing written behind it: no_renegotiation (RFC 5246 §7.2.2)")
+    func aRenegotiationIsDeclined() async throws {
+        try await withLoop { loop in
+            let (listener, accepted) = try await watch(loop, TLSIdentity.selfSigned(for: ["127.0.0.1"]))
+            let context = try #require(SSL_CTX_new(TLS_client_method()))
+            _ = SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
+            let peer = try #require(SSL_new(context))
+            let fd = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            defer {
+                SSL_free(peer)
+                SSL_CTX_free(context)
+                close(fd)
+            }
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = listener.localAddress.port.bigEndian
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            let isConnected = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    Glibc.connect(fd, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+                }
+            }
+            try #require(isConnected && SSL_set_fd(peer, fd) == 1 && SSL_connect(peer) == 1)
+            let server = try #require(await accepted.next())
+            _ = await server.timing()
+            var waiting = pollfd(fd: fd, events: Int16(POLLIN), revents: 0)
+            #expect(poll(&waiting, 1, 0) == 0, "nothing is left of the handshake")
+            // It says so, and does not wait for the answer.
+            _ = fcntl(fd, F_SETFL, O_NONBLOCK)
+            #expect(SSL_renegotiate(peer) == 1 && SSL_do_handshake(peer) != 1)
+            #expect(poll(&waiting, 1, 10_000) == 1)
+            await loop.run {
+                server.stream.abort()
+                listener.close()
+            }
+        }
+    }
+
     @Test("The last record goes out whole, though the kernel had no room for its end and nothing is written behind it")
     func theLastRecordGoesOutWhole() async throws {
         try await withLoop { loop in
             let identity = try TLSIdentity.selfSigned(for: ["127.0.0.1"])
-            let context = try TLSContext(identity: identity)
-            let accepted = Happenings<Watched>()
-            let listener = try await loop.run {
-                Result {
-                    try TCPListener(bind: SocketAddress(ip: .loopbackV4, port: 0), loop: loop) { fd, _ in
-                        let stream = ByteStream(accepted: fd, tls: context, deadline: loop.after(60), loop: loop)
-                        accepted.add(Watched(stream))
-                    }
-                }
-            }.get()
+            let (listener, accepted) = try await watch(loop, identity)
             let trust = try TLSContext(trust: .pem(identity.certificatePEM))
             let client = await connect(loop, to: "127.0.0.1", port: listener.localAddress.port, trust: trust)
             _ = await client.timing()
